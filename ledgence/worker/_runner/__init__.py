@@ -1,0 +1,1 @@
+"""The process side of the runner protocol; private to the bootstrap."""

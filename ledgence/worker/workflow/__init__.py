@@ -1,0 +1,1 @@
+"""The workflow authoring API of protocol 3."""
