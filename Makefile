@@ -32,7 +32,7 @@ $(VENV)/.base: $(SOURCES)
 	@echo "== creating $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; call: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --upgrade "pip==25.2"
+	$(PY) -m pip install --quiet --upgrade "pip==26.3"
 	$(PY) -m pip install --quiet --config-settings editable_mode=compat --editable ".[local]"
 	@touch $@
 
