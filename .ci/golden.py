@@ -38,7 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     passed = []
     for twin in ("native", "pure"):
         module = f"ledgence.worker._profile_{'c' if twin == 'native' else 'py'}"
-        environment = dict(os.environ, LEDGENCE_PURE_PYTHON="1" if twin == "pure" else "")
+        environment = dict(
+            os.environ, LEDGENCE_PURE_PYTHON="1" if twin == "pure" else ""
+        )
         target = ["--bootstrap", bootstrap, "--python", options.python]
         passed += [
             play(

@@ -1,0 +1,36 @@
+"""The recorded conversations, against the bootstrap of the imported package.
+
+The profile vectors are in tests/unit; here the real process is driven, on the
+twin that this test run uses.
+"""
+
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+
+import ledgence.worker
+import pytest
+
+CASES = Path(__file__).resolve().parents[1] / "conformance"
+BOOTSTRAP = Path(ledgence.worker.__file__).parent / "bootstrap.py"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("runner", "jobs"),
+    [("run_transcripts.py", "--jobs"), ("run_workflow.py", "-j")],
+    ids=["transcripts", "workflow"],
+)
+def test_every_golden_case_passes(runner, jobs):
+    done = subprocess.run(
+        [sys.executable, CASES / runner, "--bootstrap", BOOTSTRAP, jobs, "2"],
+        capture_output=True,
+        text=True,
+        timeout=590,
+        env=os.environ,
+    )
+    closing = done.stdout.strip().splitlines()[-1]
+    assert re.fullmatch(r"[1-9]\d* passed, 0 failed", closing), done.stdout[-4000:]
+    assert done.returncode == 0
