@@ -10,9 +10,9 @@ copies are made anew. The copies are byte for byte, so they are never edited her
 
 import argparse
 import filecmp
-from pathlib import Path
 import shutil
 import sys
+from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "conformance"
 FILES = ("check_profile.py", "run_transcripts.py", "run_workflow.py")

@@ -11,9 +11,9 @@ nothing failed.
 
 import argparse
 import os
-from pathlib import Path
 import subprocess
 import sys
+from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "conformance"
@@ -50,8 +50,13 @@ def main(argv: list[str] | None = None) -> int:
             ),
             play(
                 f"transcripts, {twin}",
-                [*driver, str(CASES / "run_transcripts.py"), *target]
-                + ["--jobs", options.jobs],
+                [
+                    *driver,
+                    str(CASES / "run_transcripts.py"),
+                    *target,
+                    "--jobs",
+                    options.jobs,
+                ],
                 env=environment,
             ),
             play(

@@ -5,13 +5,14 @@ twin that this test run uses.
 """
 
 import os
-from pathlib import Path
 import re
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import ledgence.worker
-import pytest
 
 CASES = Path(__file__).resolve().parents[1] / "conformance"
 BOOTSTRAP = Path(ledgence.worker.__file__).parent / "bootstrap.py"
