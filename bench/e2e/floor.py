@@ -239,6 +239,7 @@ def run(message):
                 "first": len(first["pad"]),
             },
         )
+    raise ValueError(kind)
 
 
 async def run_async(message):

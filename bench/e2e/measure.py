@@ -41,7 +41,7 @@ class Batch:
             raise
 
     def run_slice(self):
-        """Run for a part of the time budget, at least once; True when all of it is used."""
+        """Run for a part of the time budget; return whether all of it is used."""
         runner, invocations, times = (
             self.runner,
             self.workload.invocations(),
@@ -143,7 +143,7 @@ def cold(side, workload, root, scratch):
 
 
 def measure(sides, chosen, rounds, seconds, scratch):
-    """{workload: {"rounds": [{side label: figures}], "error": {label: text}}}"""
+    """Return the rounds of figures, and the errors, of every workload by name."""
     results = {workload.name: {"rounds": [], "errors": {}} for workload in chosen}
     roots = {}
     for index, workload in enumerate(chosen):

@@ -17,11 +17,11 @@ HERE = Path(__file__).resolve().parent
 clock = time.perf_counter_ns
 
 
-class Broken(Exception):
+class BrokenRunnerError(Exception):
     """The runner did something other than the protocol and the program ask for."""
 
 
-FAULTS = (Broken, OSError, ValueError, StopIteration)
+FAULTS = (BrokenRunnerError, OSError, ValueError, StopIteration)
 
 
 def watch(active):
@@ -29,7 +29,7 @@ def watch(active):
     if hasattr(signal, "SIGALRM"):
 
         def expired(number, frame):
-            raise Broken("no answer within %d seconds" % TIMEOUT)
+            raise BrokenRunnerError("no answer within %d seconds" % TIMEOUT)
 
         signal.signal(signal.SIGALRM, expired)
         signal.alarm(TIMEOUT if active else 0)
@@ -120,7 +120,7 @@ class Runner:
         self.ready_ns = clock() - self.started
         frame = json.loads(line)
         if frame.get("type") != "ready" or frame.get("v") != self.workload.protocol:
-            raise Broken("unexpected first frame %r" % line[:200])
+            raise BrokenRunnerError("unexpected first frame %r" % line[:200])
         return self
 
     def send(self, data):
@@ -140,7 +140,7 @@ class Runner:
             parts.append(data)
         self.arrived = clock()
         if not data:
-            raise Broken(
+            raise BrokenRunnerError(
                 "the runner closed its output; stderr ends: " + self.complaint()
             )
         return b"".join(parts)
@@ -150,7 +150,7 @@ class Runner:
         return self.stderr.read()[-400:].decode("utf-8", "replace")
 
     def exchange(self, frame, replies):
-        """One invocation; returns the nanoseconds it took and the line(s) with the result."""
+        """Exchange one invocation; return its nanoseconds and the last lines."""
         begin = clock()
         self.send(frame)
         answered = 0
@@ -161,19 +161,21 @@ class Runner:
             if b'"type":"runtime_request"' in data and answered < len(replies):
                 wanted = b'"id":%d' % (answered + 1)
                 if wanted + b"," not in data and wanted + b"}" not in data:
-                    raise Broken("unexpected request %r" % data[:300])
+                    raise BrokenRunnerError("unexpected request %r" % data[:300])
                 self.send(replies[answered])
                 answered += 1
             elif b'"type":"log"' in data:
                 self.logs_seen += data.count(b'"type":"log"')
             else:
-                raise Broken("unexpected frame %r" % data[:300])
+                raise BrokenRunnerError("unexpected frame %r" % data[:300])
         taken = self.arrived - begin
         if self.workload.logs:
             self.logs_due += self.workload.logs
             self.logs_seen += data.count(b'"type":"log"')
         if answered != len(replies):
-            raise Broken("%d of %d requests were made" % (answered, len(replies)))
+            raise BrokenRunnerError(
+                "%d of %d requests were made" % (answered, len(replies))
+            )
         return taken, data
 
     def collect_logs(self):
@@ -203,11 +205,13 @@ class Runner:
                 or not message.startswith('line "%d" could')
                 or not SMALLEST_LIMIT - 12 <= size <= SMALLEST_LIMIT
             ):
-                raise Broken("wrong failure frame of %d bytes: %r" % (size, line[:300]))
+                raise BrokenRunnerError(
+                    "wrong failure frame of %d bytes: %r" % (size, line[:300])
+                )
         elif frame.get("status") != "success" or json.dumps(
             frame.get("output"), sort_keys=True
         ) != json.dumps(expected, sort_keys=True):
-            raise Broken(
+            raise BrokenRunnerError(
                 "wrong result: %r; stderr ends: %s" % (line[:300], self.complaint())
             )
 
@@ -235,7 +239,7 @@ class Runner:
                 self.send(b'{"v":%d,"type":"shutdown"}\n' % self.workload.protocol)
                 while b'"type":"closing"' not in self.receive():
                     pass
-        except (OSError, Broken):
+        except (OSError, BrokenRunnerError):
             pass
         finally:
             watch(False)

@@ -146,7 +146,7 @@ def journal(data):
 
 
 def frozen_inputs(data):
-    """A resumed activation: 64 finished children, 250 KiB of inputs, 60 KiB of state."""
+    """Resume with 64 finished children, 250 KiB of inputs, 60 KiB of state."""
 
     def outcome(index, size):
         return {
