@@ -1,0 +1,322 @@
+"""The pure twin: the JSON profile of json-profile.md, complete, in Python.
+
+Every function has two ways. The quick way checks in one walk, in whatever order is
+fast, only that nothing can be wrong (exact types, ranges, depth, and that nodes and
+code points fit the budget), and leaves the text to the standard library's encoder.
+Where anything is or may be wrong, the reference walk of ``_profile_py_walk`` repeats
+the matter in the order of section 2.2 and finds the reason and the path; if it finds
+none, it writes the text itself (section 2.4 allows this).
+
+The quick way stops as soon as the budget is passed, so shared containers, cycles and
+big strings cost no more time or memory than the limit allows.
+"""
+
+from __future__ import annotations
+
+from ledgence.worker._exceptions import ProfileError
+from ledgence.worker._profile_py_loads import loads, thaw
+from ledgence.worker._profile_py_walk import INT_MAX, INT_MIN, quote, walk
+
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, NoReturn
+
+    Encoder = Callable[[Any, int], Iterable[str]]
+
+try:
+    # Not json itself: it would load re and enum before the handler is resolved.
+    from _json import make_encoder
+except ImportError:  # an interpreter without the accelerator of json
+    make_encoder = None  # type: ignore[assignment,misc] # tested below
+
+__all__ = [
+    "BUILD",
+    "ProfileError",
+    "check",
+    "check_wire",
+    "encode",
+    "encode_frame",
+    "fingerprint",
+    "fit_error",
+    "freeze",
+    "loads",
+    "thaw",
+]
+
+BUILD = 1
+
+_NO_LIMIT = 2**63
+_MESSAGE_CODE_POINTS = 512  # section 8: what is taken of a message
+
+
+def encode(
+    value: Any, limit: int, *, max_depth: int = 64, received: bool = False
+) -> bytes:
+    """The canonical bytes of a value (sections 2 and 3).
+
+    Args:
+        value: None or an exact bool, str, int, float, dict, list or tuple.
+        limit: The most bytes of UTF-8, at least 0.
+        max_depth: How many containers may be inside each other, 0 to 127.
+        received: Count floats as the server does (section 4).
+
+    Returns:
+        Compact JSON in UTF-8, the members of each object sorted by name.
+
+    Raises:
+        ProfileError: ``bytes``, ``depth``, ``cycle``, ``type``, ``key_type``,
+            ``surrogate``, ``int_range`` or ``non_finite``, with the path.
+    """
+    data = _quick(_SORTED, value, limit, max_depth)
+    if data is not None and len(data) <= limit:
+        return data
+    return _canonical(data, value, limit, max_depth, received)
+
+
+def check(
+    value: Any, limit: int, *, max_depth: int = 64, received: bool = False
+) -> int:
+    """The length of what ``encode`` would return; same arguments, same errors."""
+    return len(encode(value, limit, max_depth=max_depth, received=received))
+
+
+def freeze(
+    value: Any, limit: int, *, max_depth: int = 64, received: bool = False
+) -> Any:
+    """An independent copy of a value, of exact types only (section 5).
+
+    Tuples become lists, members come out in sorted order, parts that were shared are
+    separate. Same arguments and errors as ``encode``.
+    """
+    return thaw(encode(value, limit, max_depth=max_depth, received=received))
+
+
+def fingerprint(
+    value: Any, limit: int, *, max_depth: int = 96, received: bool = False
+) -> str:
+    """The lower-case hex SHA-256 of ``encode`` (section 6); the same errors."""
+    return _sha256(encode(value, limit, max_depth=max_depth, received=received))
+
+
+def check_wire(value: Any, *, max_depth: int = 64) -> None:
+    """Refuse what no frame can carry (section 7).
+
+    There is no budget: this is for values that are small or bounded otherwise.
+
+    Args:
+        value: As for ``encode``, and instances of subclasses.
+        max_depth: How many containers may be inside each other, 0 to 127.
+
+    Raises:
+        ProfileError: As ``encode``, except ``bytes``.
+    """
+    if _quick(_ITERATED, value, _NO_LIMIT, max_depth) is None:
+        _reference(value, None, max_depth, exact=False)
+
+
+def encode_frame(value: dict[str, Any], limit: int, *, max_depth: int = 65) -> bytes:
+    """One frame: compact JSON in the order of the members, and a newline (section 7).
+
+    Args:
+        value: The frame; instances of subclasses are spelled by what they hold.
+        limit: The most bytes of UTF-8, the newline included.
+        max_depth: How many containers may be inside each other, the frame counted.
+
+    Returns:
+        The bytes of the line.
+
+    Raises:
+        ProfileError: As ``encode``.
+    """
+    data = _quick(_ITERATED, value, limit, max_depth)
+    if data is None:
+        out = bytearray()
+        _reference(value, limit, max_depth, exact=False, out=out)
+        data = bytes(out)
+    elif len(data) >= limit:
+        _reference(value, limit, max_depth, exact=False)
+    if len(data) >= limit:
+        raise ProfileError("bytes", "$", limit, len(data) + 1)
+    return data + b"\n"
+
+
+def fit_error(
+    envelope: dict[str, Any],
+    kind: str,
+    message: str,
+    limit: int,
+    *,
+    status: str = "error",
+) -> dict[str, Any]:
+    """A failure whose message is cut to what its frame can hold (section 8).
+
+    Args:
+        envelope: The members before ``status``; not changed.
+        kind: The kind of the failure.
+        message: Any text. Its first 512 code points count; a surrogate is replaced
+            by ``?``; what does not fit is left out.
+        limit: The most bytes of the frame, the newline included.
+        status: The status of the result.
+
+    Returns:
+        A new dict: the envelope, ``status`` and ``error``.
+
+    Raises:
+        ProfileError: ``bytes`` at ``$`` if not even an empty text fits, or what is
+            wrong with the envelope.
+    """
+    failure = {"kind": kind, "message": ""}
+    frame = {**envelope, "status": status, "error": failure}
+    try:
+        fixed = len(encode_frame(frame, limit))
+    except ProfileError as error:
+        if error.reason != "bytes":
+            raise
+        raise ProfileError("bytes", "$", limit, error.size) from None
+    failure["message"] = _prefix(message, limit - fixed)
+    return frame
+
+
+def _prefix(message: str, room: int) -> str:
+    """The longest prefix whose JSON text has at most ``room`` bytes, quotes aside."""
+    text = str.__getitem__(message, slice(_MESSAGE_CODE_POINTS))
+    text = text.encode("utf-8", "replace").decode()
+    text = text[:room]  # a code point has a byte at least
+    if len(quote(text).encode()) - 2 <= room:
+        return text
+    for index, char in enumerate(text):
+        room -= len(quote(char).encode()) - 2
+        if room < 0:
+            return text[:index]
+    return text
+
+
+def _quick(
+    write: Encoder | None, value: Any, limit: int, max_depth: int
+) -> bytes | None:
+    """The JSON text of a value in which nothing is wrong, else maybe None."""
+    if write is None:
+        return None
+    try:
+        if _plain_items((value,), limit, max_depth) < 0:
+            return None
+        return "".join(write(value, 0)).encode()
+    except (ValueError, RecursionError):
+        # A surrogate, NaN or an infinity; or a caller deep in its own stack.
+        return None
+
+
+def _plain_items(items: list[Any] | tuple[Any, ...], budget: int, room: int) -> int:
+    """Charge an array's children; below zero is trouble of any kind.
+
+    The charge is a lower bound of that of section 2.2: a string is charged by its
+    code points. Cycles need no test of their own: they end at the depth.
+    """
+    budget -= len(items)
+    if budget < 0 or room < 0:
+        return -1
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            budget -= len(item)
+        elif kind is dict:
+            budget = _plain_members(item, budget, room - 1)
+            if budget < 0:
+                return -1
+        elif kind is int:
+            if not INT_MIN <= item <= INT_MAX:
+                return -1
+        elif kind is list or kind is tuple:
+            budget = _plain_items(item, budget, room - 1)
+            if budget < 0:
+                return -1
+        elif not (item is None or kind is float or kind is bool):
+            return -1
+    return budget
+
+
+def _plain_members(members: dict[Any, Any], budget: int, room: int) -> int:
+    """Charge an object's members; below zero is trouble of any kind."""
+    budget -= 2 * len(members)
+    if budget < 0 or room < 0:
+        return -1
+    for name, item in members.items():
+        if type(name) is not str:
+            return -1
+        budget -= len(name)
+        kind = type(item)
+        if kind is str:
+            budget -= len(item)
+        elif kind is dict:
+            budget = _plain_members(item, budget, room - 1)
+            if budget < 0:
+                return -1
+        elif kind is int:
+            if not INT_MIN <= item <= INT_MAX:
+                return -1
+        elif kind is list or kind is tuple:
+            budget = _plain_items(item, budget, room - 1)
+            if budget < 0:
+                return -1
+        elif not (item is None or kind is float or kind is bool):
+            return -1
+    return budget
+
+
+def _canonical(
+    data: bytes | None, value: Any, limit: int, max_depth: int, received: bool
+) -> bytes:
+    """What ``encode`` does where the quick way ended; ``data`` is what it wrote."""
+    allowance = _reference(value, limit, max_depth)
+    if data is None:
+        out = bytearray()
+        _reference(value, limit, max_depth, ordered=True, out=out)
+        data = bytes(out)
+    if len(data) > (limit + allowance if received else limit):
+        raise ProfileError("bytes", "$", limit, len(data))
+    return data
+
+
+def _reference(
+    value: Any,
+    limit: int | None,
+    max_depth: int,
+    *,
+    exact: bool = True,
+    ordered: bool = False,
+    out: bytearray | None = None,
+) -> int:
+    try:
+        return walk(value, limit, max_depth, exact=exact, ordered=ordered, out=out)
+    except RecursionError:
+        # Not even this walk has the few frames that it needs.
+        raise ProfileError("depth", "$", max_depth) from None
+
+
+def _refuse(item: Any) -> NoReturn:
+    """Called by the encoder for what came into the value after it was checked."""
+    raise ValueError
+
+
+def _encoder(*, ordered: bool) -> Encoder | None:
+    """The standard library's encoder: no test for cycles, exact names, no NaN."""
+    if make_encoder is None:
+        return None
+    return make_encoder(None, _refuse, quote, None, ":", ",", ordered, False, False)
+
+
+_SORTED = _encoder(ordered=True)
+_ITERATED = _encoder(ordered=False)
+
+
+def _sha256(data: bytes) -> str:
+    # Private modules first: a program may have a hashlib of its own.
+    for module in ("_sha2", "_sha256", "hashlib"):
+        try:
+            digest = __import__(module).sha256(data).hexdigest()
+        except ImportError:
+            continue
+        return str(digest)
+    raise ImportError("hashlib")

@@ -1,0 +1,244 @@
+"""Decoding of lines and of canonical bytes (json-profile.md, sections 5 and 9).
+
+The standard library's scanner does the work. What it leaves to its caller is here:
+strict UTF-8, constants, repeated names, endless integers and deep nesting.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ledgence.worker._exceptions import ProfileError
+
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    Scanner = Callable[[str, int], tuple[Any, int]]
+
+try:
+    # Not json itself: it would load re and enum before the handler is resolved.
+    from _json import make_scanner
+except ImportError:  # an interpreter without the accelerator of json
+    make_scanner = None  # type: ignore[assignment,misc] # tested below
+
+__all__ = ["loads", "thaw"]
+
+_SPACE = " \t\n\r"
+_DIGITS = b"0123456789"
+_MAX_DIGITS = 4300  # of an integer token, whatever the interpreter's own limit is
+_SAFE_DIGITS = 640  # no limit of the interpreter is lower than this
+_MAX_NESTED = 1000  # containers inside each other, where the scanner gives up
+
+
+def loads(line: bytes, *, unique: bool = False) -> Any:
+    """Decode one line of JSON, with or without its newline (section 9).
+
+    Args:
+        line: Strict UTF-8; a byte order mark is no JSON.
+        unique: Refuse an object that repeats a name; else the last value wins, at
+            the place of the first.
+
+    Returns:
+        Exact ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None``
+        only; members in the order of the line. An overflowing float token gives an
+        infinity and a lone surrogate escape a surrogate: the checks that follow
+        refuse them.
+
+    Raises:
+        ProfileError: ``utf8`` (decided first, for the whole line), ``syntax``,
+            ``constant``, ``int_range`` (more than 4300 digits), ``duplicate``
+            (noticed where the object closes) or ``depth`` (256 containers inside
+            each other always decode).
+    """
+    try:
+        text = str(line, "utf-8")
+    except UnicodeDecodeError:
+        raise ProfileError("utf8") from None
+    limit = sys.get_int_max_str_digits() or _MAX_DIGITS
+    if len(line) > min(limit, _MAX_DIGITS) and _has_run(line, min(limit, _MAX_DIGITS)):
+        scan = _UNIQUE_LONG if unique else _LONG
+    else:
+        scan = _UNIQUE if unique else _PLAIN
+    start = 0
+    if text[:1] in _SPACE:  # an empty line, too
+        start = len(text) - len(text.lstrip(_SPACE))
+    value, end = _scan(scan, text, start, unique=unique)
+    if end != len(text) and text[end:].strip(_SPACE):
+        raise ProfileError("syntax")
+    return value
+
+
+def thaw(data: bytes) -> Any:
+    """Decode canonical bytes, as ``encode`` made them, to an independent tree.
+
+    Args:
+        data: The result of ``encode``; anything else may be misread.
+
+    Returns:
+        Exact ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None``
+        only, members sorted by name (section 5).
+    """
+    return _scan(_PLAIN, str(data, "utf-8"), 0, unique=False)[0]
+
+
+def _scan(scan: Scanner, text: str, start: int, *, unique: bool) -> tuple[Any, int]:
+    try:
+        try:
+            return scan(text, start)
+        except RecursionError:
+            # Nested deeply, or called by a caller deep in its own stack.
+            return _scan_nested(scan, text, start, unique=unique)
+    except (ValueError, StopIteration) as error:
+        if isinstance(error, ProfileError):
+            raise
+        raise ProfileError("syntax") from None
+    except RecursionError:
+        raise ProfileError("depth", None, _MAX_NESTED) from None
+
+
+def _scan_nested(
+    scan: Scanner, text: str, index: int, *, unique: bool
+) -> tuple[Any, int]:
+    """Decode one value with a stack of our own; ``scan`` is for scalars and names."""
+    stack: list[tuple[list[Any], bool]] = []  # children, and whether it is an object
+    while True:
+        index = _past_space(text, index)
+        opening = text[index : index + 1]
+        if opening == "[" or opening == "{":
+            if len(stack) == _MAX_NESTED:
+                raise ProfileError("depth", None, _MAX_NESTED)
+            stack.append(([], opening == "{"))
+            index = _past_space(text, index + 1)
+            closed = text[index : index + 1] == ("}" if opening == "{" else "]")
+            if not closed:
+                if opening == "{":
+                    index = _scan_name(scan, text, index, stack[-1][0])
+                continue
+            value: Any = {} if stack.pop()[1] else []
+            index += 1
+        else:
+            value, index = scan(text, index)
+        while stack:
+            children, is_object = stack[-1]
+            if is_object:
+                children[-1] = (children[-1], value)
+            else:
+                children.append(value)
+            index = _past_space(text, index)
+            char = text[index : index + 1]
+            index += 1
+            if char == ",":
+                if is_object:
+                    index = _scan_name(scan, text, _past_space(text, index), children)
+                break
+            if char != ("}" if is_object else "]"):
+                raise ProfileError("syntax")
+            stack.pop()
+            value = children
+            if is_object:
+                value = _unique_object(children) if unique else dict(children)
+        else:
+            return value, index
+
+
+def _scan_name(scan: Scanner, text: str, index: int, children: list[Any]) -> int:
+    """Read a name and its colon; the name waits in the list for its value."""
+    if text[index : index + 1] != '"':
+        raise ProfileError("syntax")
+    name, index = scan(text, index)
+    children.append(name)
+    index = _past_space(text, index)
+    if text[index : index + 1] != ":":
+        raise ProfileError("syntax")
+    return index + 1
+
+
+def _past_space(text: str, index: int) -> int:
+    while text[index : index + 1] in (" ", "\t", "\n", "\r"):
+        index += 1
+    return index
+
+
+def _has_run(line: bytes, length: int) -> bool:
+    """Whether more than ``length`` digits stand together anywhere in the line.
+
+    Such a run covers a place that is looked at here, with every step of its length.
+    """
+    step = length + 1
+    for place in range(length, len(line), step):
+        if line[place] not in _DIGITS:
+            continue
+        before = line[max(0, place - length) : place]
+        count = len(before) - len(before.rstrip(_DIGITS))
+        after = line[place : place + step]
+        count += len(after) - len(after.lstrip(_DIGITS))
+        if count > length:
+            return True
+    return False
+
+
+def _refuse_constant(token: str) -> NoReturn:
+    raise ProfileError("constant")
+
+
+def _long_int(token: str) -> int:
+    """The value of an integer token, without the interpreter's limit on digits."""
+    digits = token.removeprefix("-")
+    if len(digits) > _MAX_DIGITS:
+        raise ProfileError("int_range")
+    value = 0
+    for place in range(0, len(digits), _SAFE_DIGITS):
+        part = digits[place : place + _SAFE_DIGITS]
+        value = value * 10 ** len(part) + int(part)
+    return -value if token != digits else value
+
+
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ProfileError("duplicate")
+    return members
+
+
+class _Hooks:
+    """What a scanner asks of its context."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None
+    parse_float = float
+    parse_int: Callable[[str], int] = int
+    parse_constant = staticmethod(_refuse_constant)
+
+
+class _UniqueHooks(_Hooks):
+    object_pairs_hook = staticmethod(_unique_object)
+
+
+class _LongHooks(_Hooks):
+    parse_int = staticmethod(_long_int)
+
+
+class _UniqueLongHooks(_UniqueHooks, _LongHooks):
+    pass
+
+
+def _scanner(hooks: type[_Hooks]) -> Scanner:
+    if make_scanner is not None:
+        return make_scanner(hooks)
+    from json.decoder import JSONDecoder
+
+    return JSONDecoder(
+        object_pairs_hook=hooks.object_pairs_hook,
+        parse_int=hooks.parse_int,
+        parse_constant=hooks.parse_constant,
+    ).scan_once
+
+
+_PLAIN = _scanner(_Hooks)
+_UNIQUE = _scanner(_UniqueHooks)
+_LONG = _scanner(_LongHooks)
+_UNIQUE_LONG = _scanner(_UniqueLongHooks)
