@@ -1,0 +1,60 @@
+"""What is needed to start a runner, and the command line that does it."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledgence.local._limits import FRAME_BYTES
+
+__all__ = ["Launch", "default_bootstrap", "describe_exit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One program, one interpreter, one protocol (runner-protocol.md, section 1).
+
+    Attributes:
+        package_root: The absolute directory of the program.
+        handler: ``module:function`` inside it.
+        python_version: ``MAJOR.MINOR`` of ``python``.
+    """
+
+    python: str
+    bootstrap: str
+    package_root: str
+    handler: str
+    python_version: str
+    protocol: int
+    max_frame_bytes: int = FRAME_BYTES
+
+    def argv(self) -> list[str]:
+        """Return the command line exactly as the worker gives it."""
+        limit = str(self.max_frame_bytes)
+        argv = [self.python, "-I", "-S", "-B", self.bootstrap]
+        argv += ["--package-root", self.package_root, "--handler", self.handler]
+        argv += ["--python-version", self.python_version]
+        argv += ["--max-input-bytes", limit, "--max-output-bytes", limit]
+        if self.protocol > 1:  # runners of protocol 1 do not know the option
+            argv += ["--protocol-version", str(self.protocol)]
+        return argv
+
+
+def default_bootstrap() -> str:
+    """Return the bootstrap of the installed ``ledgence.worker``."""
+    import ledgence.worker  # noqa: PLC0415 - only to find its directory
+
+    return str(Path(next(iter(ledgence.worker.__path__))) / "bootstrap.py")
+
+
+def describe_exit(status: int | None) -> str:
+    """Return words for an exit status as ``subprocess`` gives it."""
+    if status is None:
+        return "is still there"
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

@@ -1,0 +1,125 @@
+"""The command ``run``: from its options to an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledgence.local._batch import Batch, Plan
+from ledgence.local._cancel import CancelToken
+from ledgence.local._console import Console
+from ledgence.local._errors import InputError, Interrupted, TargetError
+from ledgence.local._exit import ExitCode, exit_code_of_signal
+from ledgence.local._inputs import Input, Inputs, one_value, open_events
+from ledgence.local._launch import Launch, default_bootstrap
+from ledgence.local._limits import WORKFLOW_PROTOCOL
+from ledgence.local._progress import Progress
+from ledgence.local._signals import SignalWatch
+from ledgence.local._target import Target, find_interpreter, find_target
+
+__all__ = ["Options", "run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The command line of ``run``, as it was given."""
+
+    target: str
+    data: str | None = None
+    events: str | None = None
+    workflow: bool = False
+    protocol: int | None = None
+    timeout: float
+    start_timeout: float
+    python: str | None = None
+    pretty: bool = False
+    observe: bool = False
+    verbose: bool = False
+    runner: str | None = None
+
+
+def run(options: Options) -> int:
+    """Run the command and return its exit code."""
+    token = CancelToken()
+    try:
+        with SignalWatch(token) as signals:
+            return _run(options, token, signals)
+    except (TargetError, InputError) as error:
+        sys.stderr.write(f"ledgence-local: {error}\n")
+        return ExitCode.USAGE
+    except Interrupted as stop:
+        return exit_code_of_signal(stop.signal)
+    except BrokenPipeError:
+        _forget_stdout()
+        return ExitCode.BROKEN_PIPE
+    finally:
+        token.close()
+
+
+def _run(options: Options, token: CancelToken, signals: SignalWatch) -> int:
+    with signals.immediately():
+        launch = _find_launch(options)
+        inputs = _open_inputs(options)
+    plan = Plan(
+        launch=launch,
+        inputs=inputs,
+        timeout=options.timeout,
+        start_timeout=options.start_timeout,
+        workflow=options.workflow,
+        observe=options.observe,
+    )
+    watched = inputs.many and sys.stderr.isatty()
+    progress = Progress(inputs.size) if watched else None
+    console = Console(
+        sys.stdout.buffer,
+        sys.stderr.buffer,
+        guard=signals.immediately,
+        pretty=options.pretty,
+        frames=options.verbose,
+        runner_directory=str(Path(launch.bootstrap).parent),
+        progress=progress,
+    )
+    return Batch(plan, console, cancel=token, progress=progress).run()
+
+
+def _find_launch(options: Options) -> Launch:
+    target = find_target(options.target, protocol=options.protocol)
+    if options.workflow:
+        _check_workflow(target)
+    interpreter = find_interpreter(options.python, target)
+    return Launch(
+        python=interpreter.path,
+        bootstrap=str(Path(options.runner or default_bootstrap()).absolute()),
+        package_root=str(target.root),
+        handler=target.handler,
+        python_version=interpreter.version,
+        protocol=target.protocol,
+    )
+
+
+def _check_workflow(target: Target) -> None:
+    if target.protocol != WORKFLOW_PROTOCOL:
+        raise TargetError(
+            f"workflows need protocol {WORKFLOW_PROTOCOL}",
+            code="protocol_mismatch",
+            kind="incompatible",
+            details={"manifest": target.protocol},
+            hint="change runtime.protocol in the manifest",
+        )
+
+
+def _open_inputs(options: Options) -> Inputs:
+    if options.events is not None:
+        return open_events(options.events)
+    if options.data is not None:
+        return one_value(options.data)
+    return Inputs(lambda _wait: iter([Input()]), many=False)
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter's last flush from complaining about the closed pipe."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
