@@ -1,25 +1,15 @@
-"""One runner process under supervision: every wait is bounded, nothing outlives it.
-
-The process runs in its own process group and in a private directory. Whatever goes
-wrong, and at the end, the whole group gets SIGKILL while its leader is not yet
-reaped, so that the group's number cannot have been given to somebody else.
-"""
+"""One runner process under supervision: every wait is bounded, nothing outlives it."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import selectors
-import shutil
-import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Generator
-from typing import IO, Self, cast
+from typing import Self
 
 from ledgence.local._cancel import CancelToken
 from ledgence.local._capture import Allowance, Listener
+from ledgence.local._child import Child
 from ledgence.local._conversation import Conversation, Invocation, Received, State
 from ledgence.local._errors import (
     DeadlineExceeded,
@@ -36,15 +26,6 @@ from ledgence.local._logs import DroppedLog, Log
 
 __all__ = ["RunnerProcess"]
 
-_CHUNK = 65_536
-# A pipe holds at most a mebibyte by default; more than this is a new flood.
-_DRAIN_CHUNKS = 32
-# Where the system cannot wake us for an exit, it is looked for this often.
-_EXIT_POLL_SECONDS = 0.1
-_EXIT_LOOK_SECONDS = 0.005
-# How long an exit may take after the end of its output, and reaping after SIGKILL.
-_EXIT_SECONDS = 1.0
-_REAP_SECONDS = 5.0
 # Log frames may follow their result: the writer is given this much silence.
 _SETTLE_SECONDS = 0.05
 _SETTLE_MOST_SECONDS = 0.5
@@ -64,6 +45,9 @@ class RunnerProcess:
     One thread uses it at a time. After ``start`` it serves invocations until one of
     them fails with more than an error result; ``reusable`` tells. Use it as a
     context manager, or call ``kill`` in the end.
+
+    Attributes:
+        trouble: What ended the process outside any invocation, or None.
     """
 
     def __init__(
@@ -77,16 +61,10 @@ class RunnerProcess:
         self.launch = launch
         self.allowance = allowance or Allowance()
         self.trouble: RunFailure | None = None
-        self.exit_status: int | None = None
         self._listener = listener
         self._cancel = cancel
-        self._selector = _new_selector()
-        self._outgoing = memoryview(b"")
-        self._directory: str | None = None
-        self._ended = False
         self._retired = False
-        self._pidfd: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._talk: Conversation | None = None
 
     def __enter__(self) -> Self:
@@ -97,23 +75,18 @@ class RunnerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process id while there is a process."""
-        return None if self._process is None else self._process.pid
+        """The process id once there was a process."""
+        return None if self._child is None else self._child.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the process ended, negative for a signal; None while it lives."""
+        return None if self._child is None else self._child.exit_status
 
     @property
     def reusable(self) -> bool:
         """Whether the next invocation may go to this process."""
         return self._is_idle() and not self._retired
-
-    def _is_idle(self) -> bool:
-        return (
-            self._process is not None
-            and self._talk is not None
-            and self._talk.state is State.IDLE
-            and not self._ended
-        )
-
-    # The life of a process.
 
     def start(self, *, deadline: float) -> None:
         """Start the process and wait for its ready frame.
@@ -152,33 +125,31 @@ class RunnerProcess:
         self.allowance.renew()
         with self._killing():
             self._send(frame)
-            while True:
-                received = self._await(deadline, "execution")
-                if isinstance(received, Request) and answer is not None:
-                    self._send(talk.reply(answer(received)))
-                elif isinstance(received, Result):
-                    break
-                else:
-                    raise self._unasked(received)
-            self._drain_stderr()
-        if received.status == "runtime_error":
-            self._retired = True
+            while not isinstance(
+                received := self._await(deadline, "execution"), Result
+            ):
+                if answer is None or not isinstance(received, Request):
+                    raise _unanswered(received)
+                self._send(talk.reply(answer(received)))
+            # What the program wrote before its result is in the pipe already.
+            self._running().drain_stderr()
+        self._retired = received.status == "runtime_error"
         return received
 
     def idle(self, *, until: float | None = None, readable: int | None = None) -> None:
-        """Drain what an idle process says, until a time or a descriptor is ready.
+        """Hear what an idle process says, until a time or a descriptor is ready.
 
-        What ends an idle process is noted in ``trouble``; it is not an error of an
-        invocation. Returns at once when the process has ended.
+        What ends an idle process is noted in ``trouble``; it is no error of an
+        invocation. Returns at once when there is no process.
 
         Raises:
             Interrupted: Cancelled; the process is gone.
         """
         try:
             with self._killing():
-                while self._process is not None:
-                    done = self._pump(until, readable)
-                    self._next(phase="cleanup")
+                while self._child is not None and self._child.alive:
+                    done = self._child.pump(until, readable)
+                    self._next("cleanup")
                     if done:
                         return
         except RunFailure as failure:
@@ -187,7 +158,9 @@ class RunnerProcess:
     def close(self, *, timeout: float = CLOSING_SECONDS) -> None:
         """Let the process close in order, then end its group.
 
-        A process that does not close properly is noted in ``trouble``.
+        Args:
+            timeout: Seconds for its shutdown callbacks and the closing frame. A
+                process that does not close properly is noted in ``trouble``.
         """
         try:
             if not self._cancel.cancelled:
@@ -197,72 +170,39 @@ class RunnerProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End the process group at once, reap it and give everything back."""
-        process = self._process
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.exit_status = process.wait(_REAP_SECONDS)
-        self._drain_stderr()
-        self._release(process)
+        """End the process group at once and give everything back."""
+        if self._child is not None:
+            self._child.kill()
 
-    # Starting and ending.
+    def _is_idle(self) -> bool:
+        return (
+            self._child is not None
+            and self._child.alive
+            and not self._child.ended
+            and self._conversation().state is State.IDLE
+        )
 
     def _spawn(self) -> None:
         try:
-            self._directory = tempfile.mkdtemp(prefix="ledgence-run-")
-            process = subprocess.Popen(
+            self._child = Child(
                 self.launch.argv(),
-                bufsize=0,
-                cwd=self._directory,
-                process_group=0,
-                stderr=subprocess.PIPE,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                cancel=self._cancel,
+                on_stdout=self._on_stdout,
+                on_stderr=self._on_stderr,
             )
         except OSError as error:
-            if self._directory is not None:
-                shutil.rmtree(self._directory, ignore_errors=True)
             raise StartRefused(
                 f"the process cannot be started: {error.strerror}",
                 code="cannot_start",
                 phase="startup",
                 details={"python": self.launch.python},
             ) from error
-        self._process = process
         self._talk = Conversation(
             self.launch.protocol,
-            process.pid,
+            self._child.pid,
             self.launch.python_version,
             self.launch.max_frame_bytes,
         )
-        self._watch(process)
-
-    def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        for stream in (process.stdin, process.stdout, process.stderr):
-            os.set_blocking(_fd(stream), False)
-        self._selector.register(_fd(process.stdout), selectors.EVENT_READ, "stdout")
-        self._selector.register(_fd(process.stderr), selectors.EVENT_READ, "stderr")
-        self._selector.register(self._cancel.fileno(), selectors.EVENT_READ, "cancel")
-        self._pidfd = _open_pidfd(process.pid)
-        if self._pidfd is not None:
-            self._selector.register(self._pidfd, selectors.EVENT_READ, "exit")
-
-    def _release(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = None
-        self._ended = True
-        self._selector.close()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            self._directory = None
 
     @contextlib.contextmanager
     def _killing(self) -> Generator[None]:
@@ -273,136 +213,49 @@ class RunnerProcess:
             self.kill()
             raise
 
-    # Waiting.
-
     def _await(self, deadline: float, phase: Phase) -> Received:
         late = False
-        while (received := self._next(phase=phase)) is None:
+        while (received := self._next(phase)) is None:
             if late:
                 raise self._late(phase)
-            late = self._pump(deadline)
+            late = self._running().pump(deadline)
         return received
 
-    def _next(self, *, phase: Phase) -> Received | None:
+    def _next(self, phase: Phase) -> Received | None:
         """Return the next frame that is no log; None when more must be read."""
         talk = self._conversation()
         while (line := talk.next_line()) is not None:
             self._listener.frame("<", line)
             received = talk.understand(line)
-            if isinstance(received, (Log, DroppedLog)):
-                if (log := self.allowance.log(received)) is not None:
-                    self._listener.log(log)
-            else:
+            if not isinstance(received, (Log, DroppedLog)):
                 return received
-        if self._ended:
+            if (log := self.allowance.log(received)) is not None:
+                self._listener.log(log)
+        if self._running().ended:
             raise self._gone(phase)
         return None
 
-    def _pump(self, deadline: float | None, readable: int | None = None) -> bool:
-        """Wait for bytes and move them once; True when the waiting is over."""
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        timeout = left
-        if self._pidfd is None:
-            timeout = (
-                _EXIT_POLL_SECONDS if left is None else min(left, _EXIT_POLL_SECONDS)
-            )
-        if readable is not None:
-            self._selector.register(readable, selectors.EVENT_READ, "readable")
-        try:
-            ready = {key.data for key, _ in self._selector.select(timeout)}
-        finally:
-            if readable is not None:
-                self._selector.unregister(readable)
-        self._cancel.check()
-        self._move(ready)
-        return left == 0.0 or "readable" in ready
-
-    def _move(self, ready: set[str]) -> None:
-        if "stdin" in ready:
-            self._write()
-        if "stderr" in ready:
-            self._read_stderr()
-        exited = "exit" in ready or (self._pidfd is None and self._has_exited())
-        if exited:
-            self._drain_stdout()
-        elif "stdout" in ready:
-            self._read_stdout()
-
-    def _has_exited(self) -> bool:
-        """Whether the process is a zombie; it must not be reaped before the kill."""
-        if self._process is None:
-            return True
-        if not hasattr(os, "waitid"):  # macOS before Python 3.13
-            return self._process.poll() is not None
-        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._process.pid, options) is not None
-
     def _send(self, frame: bytes) -> None:
         self._listener.frame(">", frame)
-        self._outgoing = memoryview(frame)
-        self._selector.register(
-            _fd(self._running().stdin), selectors.EVENT_WRITE, "stdin"
-        )
+        self._running().send(frame)
 
-    def _write(self) -> None:
-        descriptor = _fd(self._running().stdin)
-        try:
-            written = os.write(descriptor, self._outgoing[: _CHUNK * 4])
-        except BlockingIOError:
-            return
-        except OSError:
-            # Nobody reads any more; the end of the output tells what happened.
-            written = len(self._outgoing)
-        self._outgoing = self._outgoing[written:]
-        if not self._outgoing:
-            self._selector.unregister(descriptor)
+    def _on_stdout(self, data: bytes) -> None:
+        self._conversation().receive(data)
 
-    def _read_stdout(self) -> bool:
-        """Read once; False when there is nothing to read now or ever."""
-        data = _read(_fd(self._running().stdout))
-        if data:
-            self._conversation().receive(data)
-        elif data is not None:
-            self._end_of_output()
-        return bool(data)
-
-    def _drain_stdout(self) -> None:
-        """Take what a process left behind; a child of it may hold the pipe open."""
-        for _ in range(_DRAIN_CHUNKS):
-            if not self._read_stdout():
-                break
-        self._end_of_output()
-
-    def _end_of_output(self) -> None:
-        self._ended = True
-
-    def _read_stderr(self) -> bool:
-        descriptor = _fd(self._running().stderr)
-        data = _read(descriptor)
-        if data:
-            kept = self.allowance.raw(data)
-            if kept:
-                self._listener.stderr(kept)
-        elif data is not None and descriptor in self._selector.get_map():
-            self._selector.unregister(descriptor)
-        return bool(data)
-
-    def _drain_stderr(self) -> None:
-        for _ in range(_DRAIN_CHUNKS):
-            if not self._read_stderr():
-                break
+    def _on_stderr(self, data: bytes) -> None:
+        if kept := self.allowance.raw(data):
+            self._listener.stderr(kept)
 
     def _settle(self) -> None:
         """Wait for a short silence: closing discards the logs that still wait."""
         if self.launch.protocol == 1:
             return
-        talk = self._talk
-        if talk is None:
-            return
         most = time.monotonic() + _SETTLE_MOST_SECONDS
         lines = -1
-        while self._is_idle() and lines != talk.lines and time.monotonic() < most:
-            lines = talk.lines
+        while self._is_idle() and time.monotonic() < most:
+            if lines == self._conversation().lines:
+                break
+            lines = self._conversation().lines
             self.idle(until=time.monotonic() + _SETTLE_SECONDS)
 
     def _part(self, timeout: float) -> None:
@@ -414,49 +267,28 @@ class RunnerProcess:
         except RunFailure as failure:
             self.trouble = failure
 
-    # What went wrong.
-
     def _gone(self, phase: Phase) -> RunFailure:
-        exited = self._wait_for_exit()
+        child = self._running()
+        exited = child.wait_for_exit()
         unfinished = self._conversation().end()
-        self.kill()
-        what = describe_exit(self.exit_status) if exited else "closed its output"
-        details: dict[str, object] = {}
-        if unfinished:
-            details["unfinished_frame_bytes"] = len(unfinished)
+        child.kill()
+        what = describe_exit(child.exit_status) if exited else "closed its output"
         made = StartRefused if phase == "startup" else ProcessGone
         return made(
             f"the program's process {what} {_WHEN[phase]}",
             code="start_refused" if phase == "startup" else "process_gone",
             phase=phase,
-            exit_status=self.exit_status if exited else None,
-            details=details,
+            exit_status=child.exit_status if exited else None,
+            details={"unfinished_frame_bytes": len(unfinished)} if unfinished else None,
         )
 
-    def _wait_for_exit(self) -> bool:
-        """Give an ending process a moment, so that its own status can be told."""
-        deadline = time.monotonic() + _EXIT_SECONDS
-        while not self._has_exited():
-            if time.monotonic() >= deadline:
-                return False
-            self._drain_stderr()
-            time.sleep(_EXIT_LOOK_SECONDS)
-        return True
-
     def _late(self, phase: Phase) -> DeadlineExceeded:
-        talk = self._conversation()
+        state = self._conversation().state.value
         return DeadlineExceeded(
-            f"the time was up while {talk.state.value}; the process group was killed",
+            f"the time was up while {state}; the process group was killed",
             code="deadline_exceeded",
             kind="timed_out",
             phase=phase,
-        )
-
-    def _unasked(self, received: Received) -> ProtocolFault:
-        return ProtocolFault(
-            f"the runner sent a {type(received).__name__} that nobody answers",
-            code="frame_order",
-            kind="protocol",
         )
 
     def _conversation(self) -> Conversation:
@@ -464,10 +296,18 @@ class RunnerProcess:
             raise RuntimeError("the process was not started")
         return self._talk
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            raise RuntimeError("the process is gone")
-        return self._process
+    def _running(self) -> Child:
+        if self._child is None:
+            raise RuntimeError("the process was not started")
+        return self._child
+
+
+def _unanswered(received: Received) -> ProtocolFault:
+    return ProtocolFault(
+        f"the runner sent a {type(received).__name__} that nobody answers",
+        code="frame_order",
+        kind="protocol",
+    )
 
 
 _WHEN: dict[Phase, str] = {
@@ -475,38 +315,3 @@ _WHEN: dict[Phase, str] = {
     "execution": "before its result",
     "cleanup": "outside any run",
 }
-
-
-def _new_selector() -> selectors.BaseSelector:
-    # Unlike epoll and kqueue these two also take regular files and terminals.
-    poll = getattr(selectors, "PollSelector", None)
-    if poll is None or os.uname().sysname == "Darwin":
-        return selectors.SelectSelector()
-    return cast("selectors.BaseSelector", poll())
-
-
-def _open_pidfd(pid: int) -> int | None:
-    opener = getattr(os, "pidfd_open", None)
-    if opener is None:
-        return None
-    try:
-        descriptor: int = opener(pid)
-    except OSError:
-        return None
-    return descriptor
-
-
-def _read(descriptor: int) -> bytes | None:
-    """Read what is there: None for nothing now, empty for nothing ever again."""
-    try:
-        return os.read(descriptor, _CHUNK)
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
-
-
-def _fd(stream: IO[bytes] | None) -> int:
-    if stream is None:
-        raise RuntimeError("the process has no such stream")
-    return stream.fileno()
