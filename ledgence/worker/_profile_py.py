@@ -14,22 +14,16 @@ big strings cost no more time or memory than the limit allows.
 from __future__ import annotations
 
 from ledgence.worker._exceptions import ProfileError
+from ledgence.worker._profile_py_json import encoder, quote
 from ledgence.worker._profile_py_loads import loads, thaw
-from ledgence.worker._profile_py_walk import INT_MAX, INT_MIN, quote, walk
+from ledgence.worker._profile_py_walk import INT_MAX, INT_MIN, real_type, walk
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, NoReturn
+    from typing import Any
 
-    Encoder = Callable[[Any, int], Iterable[str]]
-
-try:
-    # Not json itself: it would load re and enum before the handler is resolved.
-    from _json import make_encoder
-except ImportError:  # an interpreter without the accelerator of json
-    make_encoder = None  # type: ignore[assignment,misc] # tested below
+    from ledgence.worker._profile_py_json import Encoder
 
 __all__ = [
     "BUILD",
@@ -48,6 +42,9 @@ __all__ = [
 BUILD = 1
 
 _NO_LIMIT = 2**63
+# One digit of an int: such operands compare fastest.
+_SMALL_MAX = 2**30 - 1
+_SMALL_MIN = -_SMALL_MAX
 _MESSAGE_CODE_POINTS = 512  # section 8: what is taken of a message
 
 
@@ -72,7 +69,7 @@ def encode(
     data = _quick(_SORTED, value, limit, max_depth)
     if data is not None and len(data) <= limit:
         return data
-    return _canonical(data, value, limit, max_depth, received)
+    return _canonical(data, value, limit, max_depth, received=received)
 
 
 def check(
@@ -212,13 +209,15 @@ def _plain_items(items: list[Any] | tuple[Any, ...], budget: int, room: int) -> 
     """Charge an array's children; below zero is trouble of any kind.
 
     The charge is a lower bound of that of section 2.2: a string is charged by its
-    code points. Cycles need no test of their own: they end at the depth.
+    code points. Cycles need no test of their own: they end at the depth. ``room`` is
+    how many containers may still be inside each other.
     """
     budget -= len(items)
     if budget < 0 or room < 0:
         return -1
-    for item in items:
-        kind = type(item)
+    # A snapshot: another thread may append as fast as this loop goes on.
+    for item in tuple(items):
+        kind = real_type(item)
         if kind is str:
             budget -= len(item)
         elif kind is dict:
@@ -226,47 +225,57 @@ def _plain_items(items: list[Any] | tuple[Any, ...], budget: int, room: int) -> 
             if budget < 0:
                 return -1
         elif kind is int:
-            if not INT_MIN <= item <= INT_MAX:
+            # Two quick comparisons of small integers for nearly every one.
+            if (item > _SMALL_MAX or item < _SMALL_MIN) and not (
+                INT_MIN <= item <= INT_MAX
+            ):
                 return -1
+        elif item is None or kind is float or kind is bool:
+            pass
         elif kind is list or kind is tuple:
             budget = _plain_items(item, budget, room - 1)
             if budget < 0:
                 return -1
-        elif not (item is None or kind is float or kind is bool):
+        else:
             return -1
     return budget
 
 
 def _plain_members(members: dict[Any, Any], budget: int, room: int) -> int:
-    """Charge an object's members; below zero is trouble of any kind."""
+    """Charge an object's members, as ``_plain_items``."""
     budget -= 2 * len(members)
     if budget < 0 or room < 0:
         return -1
     for name, item in members.items():
         if type(name) is not str:
             return -1
-        budget -= len(name)
-        kind = type(item)
+        kind = real_type(item)
         if kind is str:
-            budget -= len(item)
-        elif kind is dict:
+            budget -= len(name) + len(item)
+            continue
+        budget -= len(name)
+        if kind is dict:
             budget = _plain_members(item, budget, room - 1)
             if budget < 0:
                 return -1
         elif kind is int:
-            if not INT_MIN <= item <= INT_MAX:
+            if (item > _SMALL_MAX or item < _SMALL_MIN) and not (
+                INT_MIN <= item <= INT_MAX
+            ):
                 return -1
+        elif item is None or kind is bool or kind is float:
+            pass
         elif kind is list or kind is tuple:
             budget = _plain_items(item, budget, room - 1)
             if budget < 0:
                 return -1
-        elif not (item is None or kind is float or kind is bool):
+        else:
             return -1
     return budget
 
 
 def _canonical(
-    data: bytes | None, value: Any, limit: int, max_depth: int, received: bool
+    data: bytes | None, value: Any, limit: int, max_depth: int, *, received: bool
 ) -> bytes:
     """What ``encode`` does where the quick way ended; ``data`` is what it wrote."""
     allowance = _reference(value, limit, max_depth)
@@ -295,20 +304,8 @@ def _reference(
         raise ProfileError("depth", "$", max_depth) from None
 
 
-def _refuse(item: Any) -> NoReturn:
-    """Called by the encoder for what came into the value after it was checked."""
-    raise ValueError
-
-
-def _encoder(*, ordered: bool) -> Encoder | None:
-    """The standard library's encoder: no test for cycles, exact names, no NaN."""
-    if make_encoder is None:
-        return None
-    return make_encoder(None, _refuse, quote, None, ":", ",", ordered, False, False)
-
-
-_SORTED = _encoder(ordered=True)
-_ITERATED = _encoder(ordered=False)
+_SORTED = encoder(ordered=True)
+_ITERATED = encoder(ordered=False)
 
 
 def _sha256(data: bytes) -> str:

@@ -9,20 +9,14 @@ from __future__ import annotations
 import sys
 
 from ledgence.worker._exceptions import ProfileError
+from ledgence.worker._profile_py_json import Hooks, scanner
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NoReturn
 
-    Scanner = Callable[[str, int], tuple[Any, int]]
-
-try:
-    # Not json itself: it would load re and enum before the handler is resolved.
-    from _json import make_scanner
-except ImportError:  # an interpreter without the accelerator of json
-    make_scanner = None  # type: ignore[assignment,misc] # tested below
+    from ledgence.worker._profile_py_json import Scanner
 
 __all__ = ["loads", "thaw"]
 
@@ -107,7 +101,7 @@ def _scan_nested(
     while True:
         index = _past_space(text, index)
         opening = text[index : index + 1]
-        if opening == "[" or opening == "{":
+        if opening and opening in "[{":
             if len(stack) == _MAX_NESTED:
                 raise ProfileError("depth", None, _MAX_NESTED)
             stack.append(([], opening == "{"))
@@ -180,7 +174,7 @@ def _has_run(line: bytes, length: int) -> bool:
     return False
 
 
-def _refuse_constant(token: str) -> NoReturn:
+def _refuse_constant(_token: str) -> NoReturn:
     raise ProfileError("constant")
 
 
@@ -203,42 +197,16 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-class _Hooks:
-    """What a scanner asks of its context."""
-
-    strict = True
-    object_hook = None
-    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None
-    parse_float = float
-    parse_int: Callable[[str], int] = int
-    parse_constant = staticmethod(_refuse_constant)
-
-
-class _UniqueHooks(_Hooks):
-    object_pairs_hook = staticmethod(_unique_object)
-
-
-class _LongHooks(_Hooks):
-    parse_int = staticmethod(_long_int)
-
-
-class _UniqueLongHooks(_UniqueHooks, _LongHooks):
-    pass
-
-
-def _scanner(hooks: type[_Hooks]) -> Scanner:
-    if make_scanner is not None:
-        return make_scanner(hooks)
-    from json.decoder import JSONDecoder
-
-    return JSONDecoder(
-        object_pairs_hook=hooks.object_pairs_hook,
-        parse_int=hooks.parse_int,
-        parse_constant=hooks.parse_constant,
-    ).scan_once
-
-
-_PLAIN = _scanner(_Hooks)
-_UNIQUE = _scanner(_UniqueHooks)
-_LONG = _scanner(_LongHooks)
-_UNIQUE_LONG = _scanner(_UniqueLongHooks)
+_PLAIN = scanner(Hooks(parse_constant=_refuse_constant))
+_UNIQUE = scanner(
+    Hooks(parse_constant=_refuse_constant, object_pairs_hook=_unique_object)
+)
+# For lines with endless numbers: each integer token costs a call.
+_LONG = scanner(Hooks(parse_constant=_refuse_constant, parse_int=_long_int))
+_UNIQUE_LONG = scanner(
+    Hooks(
+        parse_constant=_refuse_constant,
+        object_pairs_hook=_unique_object,
+        parse_int=_long_int,
+    )
+)

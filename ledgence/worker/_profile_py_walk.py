@@ -12,19 +12,15 @@ from itertools import islice
 
 from ledgence.worker._exceptions import ProfileError
 from ledgence.worker._profile_path import spell
-
-try:
-    from _json import encode_basestring as quote
-except ImportError:  # an interpreter without the accelerator of json
-    from json.encoder import encode_basestring as quote
+from ledgence.worker._profile_py_json import quote
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["INT_MAX", "INT_MIN", "quote", "walk"]
+__all__ = ["INT_MAX", "INT_MIN", "real_type", "walk"]
 
 INT_MIN = -(2**63)
 INT_MAX = 2**64 - 1
@@ -32,6 +28,9 @@ _SHORTEST_FLOAT = 3  # bytes of the shortest float token of the server, section 
 _NO_LIMIT = 2**63  # more than any walk can charge
 _INFINITY = float("inf")
 _END = object()
+
+# The type itself, which no __class__ can hide; for checkers its result is not unknown.
+real_type: Callable[[Any], type[object]] = type
 
 
 def walk(
@@ -60,7 +59,8 @@ def walk(
     Raises:
         ProfileError: With the reason, and the path of the node that failed.
     """
-    return _Walk(limit, max_depth, exact, ordered, out).run(value)
+    steps = _Walk(limit, max_depth, exact=exact, ordered=ordered, out=out)
+    return steps.run(value)
 
 
 class _Open:
@@ -69,7 +69,7 @@ class _Open:
     __slots__ = ("children", "container", "is_object", "started", "step")
 
     def __init__(
-        self, container: Any, children: Iterator[Any], is_object: bool
+        self, container: Any, children: Iterator[Any], *, is_object: bool
     ) -> None:
         self.container = container
         self.children = children
@@ -94,6 +94,7 @@ class _Walk:
         self,
         limit: int | None,
         max_depth: int,
+        *,
         exact: bool,
         ordered: bool,
         out: bytearray | None,
@@ -108,38 +109,38 @@ class _Walk:
         self.allowance = 0
 
     def run(self, value: Any) -> int:
-        self.visit(value)
+        self.visit(value, real_type(value))
         stack = self.open
         while stack:
             holder = stack[-1]
-            child = next(holder.children, _END)
+            child: Any = next(holder.children, _END)
             if child is _END:
                 stack.pop()
                 self.write(b"}" if holder.is_object else b"]")
                 continue
             if holder.is_object:
                 name, item = child
-                self.name(name, holder)
+                self.name(name, real_type(name), holder)
             else:
                 item = child
                 if holder.started:
                     self.write(b",")
                     holder.step += 1  # type: ignore[operator] # an array counts
             holder.started = True
-            self.visit(item)
+            self.visit(item, real_type(item))
         return self.allowance
 
-    def visit(self, item: Any) -> None:
-        """Steps 1 to 8 of section 2.2 for one node."""
+    def visit(self, item: Any, kind: type[object]) -> None:
+        """Steps 1 to 8 of section 2.2 for one node; ``kind`` is its real type."""
         self.charge(1, None)
-        kind: Any = type(item)
         exact = self.exact
+        # Types are compared by identity alone: a metaclass may define equality.
         if item is None:
             self.write(b"null")
         elif kind is bool:
             self.write(b"true" if item else b"false")
         elif kind is str or (not exact and issubclass(kind, str)):
-            self.text(str.__str__(item), None)
+            self.text(item, None)
         elif kind is int or (not exact and issubclass(kind, int)):
             # Methods of int itself: an instance of a subclass is never asked.
             if not (int.__ge__(item, INT_MIN) and int.__le__(item, INT_MAX)):
@@ -154,7 +155,11 @@ class _Walk:
             self.write(token)
         elif kind is dict or (not exact and issubclass(kind, dict)):
             self.enter(item, is_object=True)
-        elif kind in (list, tuple) or (not exact and issubclass(kind, (list, tuple))):
+        elif (
+            kind is list
+            or kind is tuple
+            or (not exact and issubclass(kind, (list, tuple)))
+        ):
             self.enter(item, is_object=False)
         else:
             raise self.fault("type", None)
@@ -165,42 +170,40 @@ class _Walk:
         for holder in self.open:
             if holder.container is item:
                 raise self.fault("cycle", None)
-        kind: Any = type(item)
         if is_object:
             members = item.items()
             children = iter(sorted(members) if self.ordered else members)
-        elif kind is list:
-            # Another thread may append as fast as this walk goes on: never more
-            # items than there were.
+        elif real_type(item) is list:
+            # Never more than it holds now: another thread may append as fast as
+            # this walk goes on.
             children = islice(item, len(item))
         else:
             children = iter(item)
         self.write(b"{" if is_object else b"[")
-        self.open.append(_Open(item, children, is_object))
+        self.open.append(_Open(item, children, is_object=is_object))
 
-    def name(self, name: Any, holder: _Open) -> None:
+    def name(self, name: Any, kind: type[object], holder: _Open) -> None:
         """Step 9 of section 2.2; a fault of the name is at the object that holds it."""
-        kind: Any = type(name)
         if kind is not str and (self.exact or not issubclass(kind, str)):
             raise self.fault("key_type", holder)
         self.charge(1, holder)
         if holder.started:
             self.write(b",")
-        raw = str.__str__(name)
-        self.text(raw, holder)
+        self.text(name, holder)
         self.write(b":")
-        holder.step = raw
+        holder.step = name
 
-    def text(self, text: str, holder: _Open | None) -> None:
+    def text(self, text: Any, holder: _Open | None) -> None:
         """The string rule: count, scan, charge; nothing is copied before the count."""
-        if len(text) > self.remaining:
+        if str.__len__(text) > self.remaining:
             raise self.fault("bytes", holder, self.limit)
-        size = len(text) if text.isascii() else _utf8_size(text)
+        raw = str.__str__(text)
+        size = len(raw) if raw.isascii() else _utf8_size(raw)
         if size < 0:
             raise self.fault("surrogate", holder)
         self.charge(size, holder)
         if self.out is not None:
-            self.out += quote(text).encode()
+            self.out += quote(raw).encode()
 
     def charge(self, size: int, holder: _Open | None) -> None:
         self.remaining -= size
