@@ -1,0 +1,211 @@
+"""From a log record to its frame (runner-protocol.md, 13.2 to 13.4).
+
+The frame is made where the record is emitted, in the caller's thread and context, so
+that it is a snapshot. What is the same for many records is encoded once: the names of
+a logger and a level, the identities of an invocation.
+"""
+
+from datetime import UTC, datetime
+
+from ledgence.worker import _invocation, _process
+from ledgence.worker._profile import encode_frame
+
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from logging import LogRecord
+    from typing import Any
+
+MAX_SEVERITY = 32  # characters, and bytes as well
+MAX_LOGGER = 256  # characters
+MAX_MESSAGE = 4096  # characters
+MAX_NODES = 64
+MAX_TEXT = 4096  # characters of all texts and keys of an attribute tree
+MAX_LEVELS = 4  # containers inside each other
+MAX_ITEMS = 32  # of one container
+MAX_KEY = 256  # characters
+
+TRUNCATED = "[truncated]"
+UNSUPPORTED = "[unsupported]"
+
+_INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+_NO_LIMIT = 2**31  # far above any record; the real limit is applied to the frame
+_MAX_SOURCES = 256
+_NAMES = (
+    "event_id",
+    "attempt_id",
+    "source",
+    "tenant_id",
+    "namespace",
+    "run_id",
+    "task_id",
+    "attempt_no",
+    "workflow_id",
+    "activation_id",
+    "parent_workflow_id",
+    "root_workflow_id",
+)
+_FIRST_WORKFLOW, _FIRST_PARENT = 8, 10  # places in _NAMES
+
+_sources: dict[tuple[str, str], bytes] = {}
+
+
+def build(record: "LogRecord", protocol: int, limit: int) -> bytes | None:
+    """The frame of a record in the current context.
+
+    Args:
+        record: As the program's logger made it.
+        protocol: The version of the frame, 2 or 3.
+        limit: The most bytes of the frame, its newline included.
+
+    Returns:
+        None if not even an empty message fits.
+
+    Raises:
+        Exception: The record cannot be formatted or encoded.
+    """
+    message = str.__str__(record.getMessage())[:MAX_MESSAGE]
+    attributes = bounded(record.__dict__.get("attributes"))
+    created = datetime.fromtimestamp(record.created, UTC).isoformat()
+    head = b'{"v":%d,"type":"log","time":"%b",%b' % (
+        protocol,
+        created.encode(),
+        _source(record.levelname, record.name),
+    )
+    invocation = _invocation.lookup(None)
+    tail = b"" if invocation is None else _identities(invocation, protocol)
+    return _fit(head, message, attributes, tail + _span_ids(invocation), limit)
+
+
+def _fit(
+    head: bytes, message: str, attributes: "dict[str, Any]", tail: bytes, limit: int
+) -> bytes | None:
+    """Give up attributes, then halves of the message, until the frame fits."""
+    while True:
+        content = encode_frame({"message": message, "attributes": attributes}, _NO_LIMIT)
+        size = len(head) + len(content) - 1 + len(tail)  # "{" goes
+        if size <= limit:
+            return b"%b%b%b}\n" % (head, content[1:-2], tail)
+        if not message and not attributes:
+            return None
+        message, attributes = message[: len(message) // 2], {}
+
+
+def _source(level_name: str, logger_name: str) -> bytes:
+    """The members ``severity`` and ``logger``."""
+    key = level_name, logger_name
+    text = _sources.get(key)
+    if text is None:
+        names = {
+            "severity": severity(level_name),
+            "logger": str.__str__(logger_name)[:MAX_LOGGER],
+        }
+        text = encode_frame(names, _NO_LIMIT)[1:-2] + b","
+        if len(_sources) >= _MAX_SOURCES:
+            _sources.clear()
+        _sources[key] = text
+    return text
+
+
+def severity(level_name: str) -> str:
+    """A level's name within 32 characters and 32 bytes, never empty."""
+    text = str.__str__(level_name)[:MAX_SEVERITY]
+    if not text.isascii():
+        text = text.encode()[:MAX_SEVERITY].decode(errors="ignore")
+    return text or "NOTSET"
+
+
+def _identities(invocation: "_invocation.Invocation", protocol: int) -> bytes:
+    """The member ``invocation``, encoded once."""
+    text = invocation.log_member
+    if text is None:
+        member = select_identities(invocation.identities, protocol)
+        text = b"," + encode_frame({"invocation": member}, _NO_LIMIT)[1:-2]
+        invocation.log_member = text
+    return text
+
+
+def select_identities(values: "tuple[Any, ...]", protocol: int) -> "dict[str, Any]":
+    """The identities that a record of a protocol has, by name and in order."""
+    count = len(_NAMES)
+    if protocol < 3:
+        count = _FIRST_WORKFLOW
+    elif values[_FIRST_PARENT] is None:
+        count = _FIRST_PARENT
+    pairs = zip(_NAMES[:count], values, strict=False)
+    return {name: value for name, value in pairs if value is not None}
+
+
+def _span_ids(invocation: "_invocation.Invocation | None") -> bytes:
+    """The members ``trace_id`` and ``span_id``, or neither."""
+    if _process.bridge is not None:
+        ids = _process.bridge.span_ids()
+    elif invocation is None or invocation.carrier is None:
+        ids = None
+    else:
+        ids = invocation.carrier["traceparent"].split("-")[1:3]
+    if ids is None:
+        return b""
+    trace_id, span_id = ids
+    return f',"trace_id":"{trace_id}","span_id":"{span_id}"'.encode()
+
+
+def bounded(attributes: object) -> "dict[str, Any]":
+    """A bounded copy of an attribute tree (section 13.3); empty for what is no dict.
+
+    Raises:
+        Exception: Whatever the program's own containers raise.
+    """
+    if not isinstance(attributes, dict):
+        return {}
+    return _Budget().members(attributes, 0)
+
+
+class _Budget:
+    """What is left of the nodes and of the text of one tree."""
+
+    __slots__ = ("nodes", "text")
+
+    def __init__(self) -> None:
+        self.nodes = MAX_NODES - 1  # the root has taken one
+        self.text = MAX_TEXT
+
+    def members(self, value: "dict[Any, Any]", depth: int) -> "dict[str, Any]":
+        copy = {}
+        for index, (key, item) in enumerate(value.items()):
+            if index >= MAX_ITEMS or not self.nodes:
+                break
+            if isinstance(key, str):
+                name = self.cut(key, MAX_KEY)  # charged before its value
+                copy[name] = self.visit(item, depth + 1)
+        return copy
+
+    def items(self, value: "Iterable[Any]", depth: int) -> "list[Any]":
+        copy: list[Any] = []
+        for item in value:
+            if len(copy) >= MAX_ITEMS or not self.nodes:
+                break
+            copy.append(self.visit(item, depth + 1))
+        return copy
+
+    def cut(self, text: str, longest: int) -> str:
+        kept = str.__str__(text)[: min(longest, self.text)]
+        self.text -= len(kept)
+        return kept
+
+    def visit(self, value: object, depth: int) -> object:
+        self.nodes -= 1
+        if value is None or isinstance(value, (bool, float)):
+            return value
+        if isinstance(value, str):
+            return self.cut(value, self.text)
+        if isinstance(value, int):
+            return value if _INT_MIN <= value <= _INT_MAX else UNSUPPORTED
+        if not isinstance(value, (dict, list, tuple)):
+            return UNSUPPORTED
+        if depth >= MAX_LEVELS:
+            return TRUNCATED
+        if isinstance(value, dict):
+            return self.members(value, depth)
+        return self.items(value, depth)
