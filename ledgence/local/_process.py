@@ -147,11 +147,12 @@ class RunnerProcess:
         """
         try:
             with self._killing():
+                done = False
                 while self._child is not None and self._child.alive:
-                    done = self._child.pump(until, readable)
                     self._next("cleanup")
                     if done:
                         return
+                    done = self._child.pump(until, readable)
         except RunFailure as failure:
             self.trouble = failure
 

@@ -252,6 +252,7 @@ def _ask(python: str, wanted: str | None) -> Interpreter:
             timeout=_VERSION_SECONDS,
         )
         name, version = done.stdout.split()
+        number = tuple(map(int, version.split(".")))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise TargetError(
             f"{python} does not answer like a Python",
@@ -259,7 +260,7 @@ def _ask(python: str, wanted: str | None) -> Interpreter:
             details={"interpreter": path, "problem": type(error).__name__},
             hint="give --python PATH of a CPython 3.11 or newer",
         ) from error
-    if name != "cpython" or tuple(map(int, version.split("."))) < (3, 11):
+    if name != "cpython" or number < (3, 11):
         raise TargetError(
             f"{path} is {name} {version}; a runner needs CPython 3.11 or newer",
             code="python_unusable",
