@@ -4,11 +4,10 @@ Protocols 1 and 2 call the handler where they stand. Protocol 3, in ``looped``, 
 it an event loop; the way to a frame is the same.
 """
 
-from _collections_abc import Awaitable
+from _collections_abc import Awaitable, Coroutine
 from _contextvars import Context
 
 from ledgence.worker import _invocation, _process
-from ledgence.worker._profile import ProfileError
 from ledgence.worker._runner import frames, tracebacks
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from ledgence.worker._runner.channel import Channel
 
 UNDESCRIBED = "the error could not be described: its own text failed"
-_PLAIN = frozenset((dict, list, str, int, float, bool, tuple, type(None)))
+_PLAIN: frozenset[type] = frozenset((dict, list, str, int, float, bool, tuple, type(None)))
 _CO_ITERABLE_COROUTINE = 0x100  # of a generator's code: made by types.coroutine
 
 
@@ -72,20 +71,15 @@ class Invoker:
         except Exception as error:  # noqa: BLE001 - it becomes a result
             return self.business_error(call, error)
         self.channel.stop_child()
-        if type(output) not in _PLAIN and is_awaitable(output):
-            if hasattr(output, "close"):
-                output.close()  # or Python would warn that it was never awaited
-            return self.invalid_output(
-                call,
-                TypeError(
-                    f"the handler returned an awaitable ({type(output).__name__}):"
-                    " async handlers need protocol version 3"
-                ),
-            )
-        return self.output(call, output)
+        return self.returned(call, output)
 
-    def output(self, call: frames.Call, output: object) -> bytes:
+    def returned(self, call: frames.Call, output: object) -> bytes:
         """The frame of a value that the handler returned."""
+        if needs_await(output):
+            if isinstance(output, Coroutine):
+                output.close()  # or Python would warn that it was never awaited
+            error = TypeError(f"the output is an awaitable, {type(output).__name__}")
+            return self.invalid_output(call, error)
         try:
             return frames.success(call, output, self.limit)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -110,8 +104,10 @@ def _observe() -> "Observation":
     return Observation()
 
 
-def is_awaitable(value: object) -> bool:
-    """What ``inspect.isawaitable`` says."""
+def needs_await(value: object) -> bool:
+    """What ``inspect.isawaitable`` says, quickly for plain values."""
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, Awaitable):
         return True
     code = getattr(value, "gi_code", None)
@@ -124,6 +120,3 @@ def describe(error: BaseException) -> str:
         return str.__str__(str(error))
     except Exception:  # noqa: BLE001 - the program's own __str__
         return UNDESCRIBED
-
-
-__all__ = ["UNDESCRIBED", "Invoker", "ProfileError", "describe", "is_awaitable"]

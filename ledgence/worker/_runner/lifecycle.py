@@ -1,0 +1,113 @@
+"""The life of one event loop: what ``asyncio.run`` does, step by step.
+
+Written out because steps that would find nothing to do are left out, and because a
+forked child must not touch what it shares with its parent.
+"""
+
+import asyncio
+import signal
+from asyncio import constants
+
+from ledgence.worker._runner.loops import RunnerLoop, new_loop
+
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from types import FrameType
+    from typing import Any, TypeVar
+
+    from ledgence.worker._runner.channel import Channel
+    from ledgence.worker._runner.loops import Waker
+
+    T = TypeVar("T")
+
+# From 3.12 on asyncio.run bounds the wait for the default executor's threads.
+_JOIN_SECONDS: "tuple[float, ...]" = ()
+if hasattr(constants, "THREAD_JOIN_TIMEOUT"):
+    _JOIN_SECONDS = (constants.THREAD_JOIN_TIMEOUT,)
+
+
+def run(main: "Coroutine[Any, Any, T]", channel: "Channel", waker: "Waker") -> "T":
+    """Run a coroutine in a fresh event loop, in the current context.
+
+    Raises:
+        KeyboardInterrupt: SIGINT cancelled the main task, and it did not object.
+        BaseException: Whatever came out of the coroutine, or of any task if it is
+            ``SystemExit`` or ``KeyboardInterrupt``.
+    """
+    loop = new_loop(waker)
+    asyncio.set_event_loop(loop)
+    try:
+        return _run_task(loop, loop.create_task(main))
+    finally:
+        if not channel.forked:
+            _tear_down(loop)
+
+
+def _run_task(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[T]") -> "T":
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return loop.run_until_complete(task)
+    interrupt = _Interrupt(loop, task)
+    handler = interrupt.handle
+    signal.signal(signal.SIGINT, handler)
+    try:
+        return loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        if interrupt.count and task.uncancel() == 0:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        if signal.getsignal(signal.SIGINT) is handler:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Interrupt:
+    """SIGINT while the loop runs: the first one cancels the main task."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]"
+    ) -> None:
+        self.count = 0
+        self._loop = loop
+        self._task = task
+
+    def handle(self, _number: int, _frame: "FrameType | None") -> None:
+        self.count += 1
+        if self.count > 1 or self._task.done():
+            raise KeyboardInterrupt
+        self._task.cancel()
+        self._loop.call_soon_threadsafe(_nothing)  # ends a wait in the selector
+
+
+def _nothing() -> None:
+    return None
+
+
+def _tear_down(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel and await what is left, close generators, join threads, close."""
+    try:
+        left = asyncio.all_tasks(loop)
+        if left:
+            _cancel(loop, left)
+        if not isinstance(loop, RunnerLoop) or not loop.is_spent():
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor(*_JOIN_SECONDS))
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _cancel(loop: asyncio.AbstractEventLoop, left: "set[asyncio.Task[Any]]") -> None:
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    for task in left:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            loop.call_exception_handler(
+                {
+                    "message": "unhandled exception while the invocation's loop ends",
+                    "exception": error,
+                    "task": task,
+                }
+            )

@@ -1,0 +1,302 @@
+"""The event loop of an invocation in protocol 3 (runner-protocol.md, 7.3).
+
+Each invocation has a fresh loop that lives as under ``asyncio.run``. Two thirds of what
+``asyncio.run`` costs go into operating-system objects that most invocations never use,
+so our loop makes them late: the socket pair that wakes a blocked loop is made once per
+process, a selector for the first descriptor that the program registers. A loop policy
+that the program has set is used instead.
+
+Where a loop waits with no descriptor of the program registered, it waits in ``poll``
+on two descriptors at most: the one that wakes it, and the protocol's input.
+"""
+
+import asyncio
+import contextlib
+import select
+import selectors
+import signal
+import socket
+import sys
+from math import ceil
+
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Mapping
+    from concurrent.futures import ThreadPoolExecutor
+    from typing import Any
+    from weakref import WeakSet
+
+    from ledgence.worker._runner.channel import Channel
+
+# The versions whose event loops RunnerLoop is written for and tested with.
+_KNOWN = sys.platform in ("linux", "darwin") and (3, 11) <= sys.version_info < (3, 14)
+_MAX_WAIT_MS = 24 * 3600 * 1000
+
+
+class Waker:
+    """What wakes a blocked loop of this process: the self-pipe of all its loops.
+
+    Attributes:
+        source: The protocol's input, which a loop may watch without a selector.
+        loop: The loop that runs now, if it is one of ours.
+    """
+
+    def __init__(self, channel: "Channel") -> None:
+        self.source = channel.source
+        self.loop: RunnerLoop | None = None
+        self._pair: tuple[socket.socket, socket.socket] | None = None
+        self._polls: tuple[select.poll, select.poll] | None = None
+        channel.when_forked.append(self._leave_child)
+
+    def open(self) -> tuple[socket.socket, socket.socket]:
+        """The end to read and the end to write, made when they are first needed."""
+        pair = self._pair
+        if pair is None:
+            pair = socket.socketpair()
+            for end in pair:
+                end.setblocking(False)
+            alone, both = select.poll(), select.poll()
+            alone.register(pair[0], select.POLLIN)
+            both.register(pair[0], select.POLLIN)
+            if self.source >= 0:
+                both.register(self.source, select.POLLIN)
+            self._polls = alone, both
+            self._pair = pair
+        return pair
+
+    def wake(self) -> None:
+        """End a wait that is going on; a loop that never waited needs no waking."""
+        if self._pair is not None:
+            # Full: then it has been woken already. Closed: by a forked child.
+            with contextlib.suppress(OSError):
+                self._pair[1].send(b"\0")
+
+    def wait(self, timeout: float | None, *, source: bool) -> list[int]:
+        """Wait for a wake-up and, if asked, for the protocol's input.
+
+        Args:
+            timeout: Seconds, or None for as long as it takes.
+            source: Whether to wait for the input, too.
+
+        Returns:
+            The descriptors that can be read; empty when the time is over.
+        """
+        self.open()
+        assert self._polls is not None  # noqa: S101 - open has made them
+        limit = None if timeout is None else min(ceil(timeout * 1000), _MAX_WAIT_MS)
+        return [descriptor for descriptor, _ in self._polls[source].poll(limit)]
+
+    def _leave_child(self) -> None:
+        """A child must not take its parent's wake-ups: it gets a pair of its own."""
+        self.source = -1
+        pair, self._pair, self._polls = self._pair, None, None
+        if pair is not None:
+            for end in pair:
+                end.close()
+        if self.loop is not None:
+            self.loop.leave_child()
+
+
+class LateSelector(selectors.BaseSelector):
+    """A selector that becomes a real one with the first descriptor of the program."""
+
+    def __init__(self, loop: "RunnerLoop", waker: Waker) -> None:
+        self._loop = loop
+        self._waker = waker
+        self._real: selectors.BaseSelector | None = None
+        # The protocol's input, while a reply is awaited in the loop.
+        self._keys: dict[Any, selectors.SelectorKey] = {}
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the program has registered nothing so far."""
+        return self._real is None
+
+    def register(
+        self, fileobj: "Any", events: int, data: "Any" = None
+    ) -> selectors.SelectorKey:
+        """Watch a descriptor."""
+        if self._real is None:
+            if fileobj == self._waker.source and events == selectors.EVENT_READ:
+                key = selectors.SelectorKey(fileobj, fileobj, events, data)
+                self._keys[fileobj] = key
+                return key
+            self._become_real()
+        assert self._real is not None  # noqa: S101 - it has become real
+        return self._real.register(fileobj, events, data)
+
+    def _become_real(self) -> None:
+        real = selectors.DefaultSelector()
+        wake_up = self._waker.open()[0]
+        real.register(wake_up, selectors.EVENT_READ, self._loop.wake_up_data())
+        self._real = real
+        keys, self._keys = self._keys, {}
+        for key in keys.values():
+            real.register(key.fileobj, key.events, key.data)
+
+    def unregister(self, fileobj: "Any") -> selectors.SelectorKey:
+        """Watch a descriptor no longer."""
+        if self._real is None:
+            return self._keys.pop(fileobj)
+        return self._real.unregister(fileobj)
+
+    def modify(
+        self, fileobj: "Any", events: int, data: "Any" = None
+    ) -> selectors.SelectorKey:
+        """Change what is watched for."""
+        if self._real is None:
+            self.unregister(fileobj)
+            return self.register(fileobj, events, data)
+        return self._real.modify(fileobj, events, data)
+
+    def get_map(self) -> "Mapping[Any, selectors.SelectorKey]":
+        """What is registered."""
+        return self._keys if self._real is None else self._real.get_map()
+
+    def select(
+        self, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait for a descriptor, a wake-up, or the time."""
+        if self._real is not None:
+            return self._real.select(timeout)
+        if timeout is not None and timeout <= 0 and not self._loop.must_poll(self._keys):
+            return []
+        self._waker.open()
+        if self._loop.has_work():
+            timeout = 0  # a thread added it before there was anything to wake us with
+        found = self._waker.wait(timeout, source=bool(self._keys))
+        return [(self._key(descriptor), selectors.EVENT_READ) for descriptor in found]
+
+    def _key(self, descriptor: int) -> selectors.SelectorKey:
+        key = self._keys.get(descriptor)
+        if key is not None:
+            return key
+        return selectors.SelectorKey(
+            descriptor, descriptor, selectors.EVENT_READ, self._loop.wake_up_data()
+        )
+
+    def leave_child(self) -> None:
+        """In a forked child: the parent shares the selector, so make another one."""
+        self._keys.clear()
+        shared, self._real = self._real, None
+        if shared is None:
+            return
+        keys = list(shared.get_map().values())
+        shared.close()
+        self._become_real()
+        for key in keys:
+            with contextlib.suppress(OSError, ValueError):
+                self.register(key.fileobj, key.events, key.data)
+
+    def close(self) -> None:
+        """Forget all descriptors."""
+        self._keys.clear()
+        if self._real is not None:
+            self._real.close()
+
+
+class RunnerLoop(asyncio.SelectorEventLoop):
+    """The standard loop of POSIX with late operating-system objects.
+
+    It can also tell whether anything but the protocol's input can wake it, and then
+    wait for that without leaving the task that needs it.
+    """
+
+    if TYPE_CHECKING:
+        _ready: deque[asyncio.Handle]
+        _scheduled: list[asyncio.TimerHandle]
+        _signal_handlers: dict[int, asyncio.Handle]
+        _asyncgens: WeakSet[Any]
+        _default_executor: ThreadPoolExecutor | None
+        _internal_fds: int
+
+        def _read_from_self(self) -> None: ...
+
+    def __init__(self, waker: Waker) -> None:
+        self._waker = waker
+        self._late = LateSelector(self, waker)
+        super().__init__(self._late)
+
+    # The self-pipe belongs to the waker: the base class finds it through these.
+
+    def _make_self_pipe(self) -> None:
+        self._internal_fds += 1
+        self._waker.loop = self
+
+    def _close_self_pipe(self) -> None:
+        self._internal_fds -= 1
+        self._waker.loop = None
+
+    def _write_to_self(self) -> None:
+        self._waker.wake()
+
+    @property
+    def _ssock(self) -> socket.socket:
+        return self._waker.open()[0]
+
+    @property
+    def _csock(self) -> socket.socket:
+        return self._waker.open()[1]
+
+    def wake_up_data(self) -> "tuple[asyncio.Handle, None]":
+        """What a selector's key carries: what to do when the loop is woken."""
+        return asyncio.Handle(self._read_from_self, (), self), None
+
+    def has_work(self) -> bool:
+        """Whether a callback is ready to run."""
+        return bool(self._ready)
+
+    def must_poll(self, keys: "Mapping[Any, Any]") -> bool:
+        """Whether a look at the descriptors can find anything at all.
+
+        Threads put their callbacks into the loop before they wake it. Only signals
+        come through the self-pipe itself.
+        """
+        return bool(keys or self._signal_handlers)
+
+    def is_spent(self) -> bool:
+        """Whether the teardown of ``asyncio.run`` would find nothing to do."""
+        return not (
+            self._ready
+            or self._scheduled
+            or self._default_executor
+            or self._asyncgens
+            or not self._late.is_late
+        )
+
+    def wait_for_source(self) -> bool:
+        """Block until the protocol's input can be read, if nothing else can happen.
+
+        Returns:
+            False, at once or when something else happened first: then the input must
+            be awaited in the loop.
+        """
+        if not self._late.is_late or self._signal_handlers:
+            return False
+        self._waker.open()  # from here on a thread's call wakes us
+        if self._ready:
+            return False
+        timeout = None
+        if self._scheduled:
+            timeout = max(0.0, self._scheduled[0].when() - self.time())
+        return self._waker.wait(timeout, source=True) == [self._waker.source]
+
+    def leave_child(self) -> None:
+        """In a forked child: share nothing with the parent's loop."""
+        self._late.leave_child()
+        executor = self._default_executor
+        if executor is not None:
+            # Its other threads are the parent's. If it was one of them that forked,
+            # this makes it end, and with it the child, once it has come back.
+            executor._shutdown = True  # type: ignore[attr-defined] # noqa: SLF001
+            executor._work_queue.put(None)  # type: ignore[attr-defined] # noqa: SLF001
+
+
+def new_loop(waker: Waker) -> asyncio.AbstractEventLoop:
+    """A fresh loop: ours where the default policy would make the standard one."""
+    policy = asyncio.get_event_loop_policy()
+    if _KNOWN and type(policy) is asyncio.DefaultEventLoopPolicy:
+        return RunnerLoop(waker)
+    return asyncio.new_event_loop()
