@@ -327,6 +327,11 @@ class _CodedError(WorkflowError):
         fields: Values for the attributes of ``WorkflowError``.
     """
 
+    def __init_subclass__(cls) -> None:
+        # Programs in the field look at type(error).__name__. Tracebacks and pickle go
+        # by __qualname__, which stays the class's own.
+        cls.__name__ = "WorkflowError"
+
     # Only these two are arguments of the base class, so that copy and pickle can
     # make the object again; the rest travels in __dict__.
     def __init__(self, code: str, detail: str = "", **fields: object) -> None:

@@ -1,0 +1,308 @@
+"""Payload in, frozen activation out: validation only, no behaviour.
+
+workflow-wire.md, sections 1 to 3. Every value is walked once. What is kept of it are
+its canonical bytes: they are a private copy, what is compared at replay, and what a
+getter makes its copies from. The limits of the whole payload and of all inputs follow
+from the sizes of the parts.
+"""
+
+from __future__ import annotations
+
+from ledgence.worker._exceptions import ActivationError
+from ledgence.worker.workflow._cloudevent import check_event
+from ledgence.worker.workflow._fields import is_text, quoted
+from ledgence.worker.workflow._limits import (
+    ENVELOPE_DEPTH,
+    MAX_COMMANDS,
+    MAX_DECISION_BYTES,
+    MAX_RECORD_BYTES,
+    MAX_RECORDS_BYTES,
+    MAX_REVISION,
+    MAX_STATE_BYTES,
+    MAX_STEPS,
+    NAME_BYTES,
+    SCHEMA,
+    TEXT_BYTES,
+    VALUE_DEPTH,
+)
+from ledgence.worker.workflow._outcomes import Child, read_child
+from ledgence.worker.workflow._payload import (
+    encode,
+    fit,
+    integer,
+    invalid,
+    members,
+    text,
+    within,
+)
+from ledgence.worker.workflow._snapshot import Snapshot, read_snapshot
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_EXTENSION = frozenset({"schema", "payload"})
+_REQUIRED = frozenset(
+    {
+        "v",
+        "workflow_id",
+        "activation_id",
+        "revision",
+        "continuation",
+        "state",
+        "inputs",
+        "local_steps",
+    }
+)
+_OPTIONAL = frozenset({"wake", "parent_workflow_id", "root_workflow_id"})
+_RECORD = frozenset({"key", "callable", "input", "output"})
+_EVENT_WAKE = frozenset({"kind", "key", "event", "accepted_at"})
+_TIMED_WAKE = frozenset({"kind", "key", "deadline"})
+_APPROVAL_WAKE = frozenset({"kind", "approval"})
+
+# {"key":,"callable":,"input":,"output":} around the four values of a record.
+_RECORD_FRAME = 39
+
+
+class Record:
+    """A journal record.
+
+    Attributes:
+        callable: The name of the callable.
+        input: The canonical bytes of the input; they are what is compared.
+        output: The canonical bytes of the output.
+        size: The size of the whole record in canonical bytes.
+    """
+
+    __slots__ = ("callable", "input", "output", "size")
+
+    def __init__(self, callable_: str, input_: bytes, output: bytes, size: int) -> None:
+        self.callable = callable_
+        self.input = input_
+        self.output = output
+        self.size = size
+
+
+def record_size(key: bytes, callable_: bytes, input_: bytes, output: bytes) -> int:
+    """Add up the size of a record from the sizes of its quoted texts and values."""
+    return _RECORD_FRAME + len(key) + len(callable_) + len(input_) + len(output)
+
+
+def list_size(total: int, count: int) -> int:
+    """Add up the size of a JSON list from the sizes of its items."""
+    return total + 2 + max(count - 1, 0)
+
+
+class Wake:
+    """What woke an activation.
+
+    Attributes:
+        data: The canonical bytes of the wake.
+        approval: The checked snapshot of an approval wake, else None.
+    """
+
+    __slots__ = ("approval", "data")
+
+    def __init__(self, data: bytes, approval: Snapshot | None = None) -> None:
+        self.data = data
+        self.approval = approval
+
+
+class Activation:
+    """A checked activation; nothing changes it.
+
+    Attributes:
+        workflow_id: T(128).
+        activation_id: T(128).
+        revision: 0 to 2**64 - 1.
+        continuation: T(128).
+        parent_workflow_id: T(128), or None for a workflow without a parent.
+        root_workflow_id: T(128); the own id without a parent.
+        state: Canonical bytes.
+        inputs: The children that have ended, sorted by key.
+        inputs_size: Bytes of ``inputs``, or of ``{"inputs","wake"}`` with a wake.
+        records: The journal, by key in its order.
+        records_size: Bytes of all records without commas and brackets.
+        wake: What woke the activation, or None.
+    """
+
+    __slots__ = (
+        "activation_id",
+        "continuation",
+        "inputs",
+        "inputs_size",
+        "parent_workflow_id",
+        "records",
+        "records_size",
+        "revision",
+        "root_workflow_id",
+        "state",
+        "wake",
+        "workflow_id",
+    )
+
+    def __init__(self, payload: object) -> None:
+        found = _payload(payload)
+        if type(found["v"]) is not int or found["v"] != 1:
+            raise invalid("$.v", "the integer 1", found["v"])
+        self.workflow_id = text(found, "workflow_id")
+        self.activation_id = text(found, "activation_id")
+        self.revision = integer(found, "revision", MAX_REVISION)
+        self.continuation = text(found, "continuation")
+        self.parent_workflow_id, self.root_workflow_id = self._lineage(found)
+        self.state = encode("$.state", found["state"], MAX_STATE_BYTES, VALUE_DEPTH)
+        self._read_inputs(found["inputs"])
+        self.records: dict[str, Record] = {}
+        self.records_size = 0
+        self._read_records(found["local_steps"])
+        self.wake: Wake | None = None
+        if found.get("wake") is not None:
+            try:
+                self.wake = self._read_wake(found["wake"])
+            except ActivationError as error:
+                raise within(error, "wake") from None
+        self._check_inputs_size(found)
+
+    def _lineage(self, payload: dict[str, Any]) -> tuple[str | None, str]:
+        parent = payload.get("parent_workflow_id")
+        root = payload.get("root_workflow_id")
+        if parent is None and root is None:
+            return None, self.workflow_id
+        return (
+            self._ancestor("$.parent_workflow_id", parent),
+            self._ancestor("$.root_workflow_id", root),
+        )
+
+    def _ancestor(self, path: str, value: object) -> str:
+        if not is_text(value) or value == self.workflow_id:
+            expected = "texts that differ from workflow_id for both, or neither"
+            raise invalid(path, expected, value)
+        return value
+
+    def _read_inputs(self, inputs: object) -> None:
+        if type(inputs) is not dict or len(inputs) > MAX_COMMANDS:
+            raise invalid("$.inputs", f"an object of at most {MAX_COMMANDS}", inputs)
+        self.inputs: dict[str, Child] = {}
+        total = len(inputs)  # the colons
+        for key in sorted(inputs, key=_sort_key):
+            if not is_text(key):
+                expected = f"keys of 1 to {TEXT_BYTES} bytes"
+                raise invalid("$.inputs", expected, key)
+            try:
+                child = self.inputs[key] = read_child(inputs[key])
+            except ActivationError as error:
+                raise within(error, "inputs", key) from None
+            total += len(quoted(key)) + len(child.data)
+        self.inputs_size = list_size(total, len(inputs))
+
+    def _read_records(self, records: object) -> None:
+        if type(records) is not list or len(records) > MAX_STEPS:
+            raise invalid("$.local_steps", f"a list of at most {MAX_STEPS}", records)
+        for index, entry in enumerate(records):
+            try:
+                key, record = _read_record(entry)
+                if key in self.records:
+                    raise invalid("$.key", "a key that no other record has", key)
+            except ActivationError as error:
+                raise within(error, "local_steps", index) from None
+            self.records[key] = record
+            self.records_size += record.size
+        size = list_size(self.records_size, len(records))
+        fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
+
+    def _read_wake(self, wake: object) -> Wake:
+        kind = wake.get("kind") if type(wake) is dict else None
+        if kind == "approval":
+            approval = members(wake, _APPROVAL_WAKE)["approval"]
+            try:
+                snapshot = read_snapshot(
+                    approval, self.workflow_id, self.activation_id, self.revision
+                )
+            except ActivationError as error:
+                raise within(error, "approval") from None
+            data = b'{"approval":%b,"kind":"approval"}' % snapshot.data
+            return Wake(data, snapshot)
+        if kind == "event":
+            return _read_event_wake(members(wake, _EVENT_WAKE))
+        if kind in ("timer", "timeout"):
+            found = members(wake, _TIMED_WAKE)
+            text(found, "key")
+            integer(found, "deadline")
+            return Wake(encode("$", found, MAX_DECISION_BYTES, 1))
+        raise invalid("$", "a wake of kind event, timeout, timer or approval", kind)
+
+    def _check_inputs_size(self, payload: dict[str, Any]) -> None:
+        value = payload["inputs"]
+        if self.wake is not None:
+            self.inputs_size += len(b'{"inputs":,"wake":}') + len(self.wake.data)
+            value = {"inputs": value, "wake": payload["wake"]}
+        fit("$.inputs", self.inputs_size, value, MAX_DECISION_BYTES, ENVELOPE_DEPTH)
+
+
+def open_extension(extension: object) -> Activation:
+    """Check the ``extension`` of an invocation.
+
+    Raises:
+        ActivationError: Its schema or anything in its payload is not valid.
+    """
+    found = members(extension, _EXTENSION)
+    if type(found["schema"]) is not str or found["schema"] != SCHEMA:
+        raise invalid("$.schema", SCHEMA, found["schema"])
+    return Activation(found["payload"])
+
+
+def check_identity(activation: Activation, event: dict[str, Any]) -> None:
+    """Check that an activation belongs to the event it came with.
+
+    Raises:
+        ActivationError: Naming the attribute that differs.
+    """
+    root = "ldgrootworkflowid" if "ldgrootworkflowid" in event else "ldgworkflowid"
+    for attribute, expected in (
+        ("ldgtaskid", activation.activation_id),
+        ("ldgactivationid", activation.activation_id),
+        ("ldgworkflowid", activation.workflow_id),
+        ("ldgparentworkflowid", activation.parent_workflow_id),
+        (root, activation.root_workflow_id),
+    ):
+        found = event.get(attribute)
+        if type(found) is not type(expected) or found != expected:
+            detail = f"event attribute {attribute}"
+            raise ActivationError("identity_mismatch", detail)
+
+
+def _payload(payload: object) -> dict[str, Any]:
+    if type(payload) is not dict:
+        raise invalid("$", "an object", payload)
+    names = payload.keys()
+    if _REQUIRED.issubset(names) and (_REQUIRED | _OPTIONAL).issuperset(names):
+        return payload
+    return members(payload, _REQUIRED)
+
+
+def _sort_key(key: object) -> str:
+    # Only texts are keys of a decoded object; others are refused right after.
+    return key if type(key) is str else ""
+
+
+def _read_record(entry: object) -> tuple[str, Record]:
+    found = members(entry, _RECORD)
+    key = text(found, "key")
+    name = text(found, "callable", NAME_BYTES)
+    input_ = encode("$.input", found["input"], MAX_RECORD_BYTES, VALUE_DEPTH)
+    output = encode("$.output", found["output"], MAX_RECORD_BYTES, VALUE_DEPTH)
+    size = record_size(quoted(key), quoted(name), input_, output)
+    fit("$", size, found, MAX_RECORD_BYTES, ENVELOPE_DEPTH)
+    return key, Record(name, input_, output, size)
+
+
+def _read_event_wake(wake: dict[str, Any]) -> Wake:
+    key = text(wake, "key")
+    accepted_at = integer(wake, "accepted_at")
+    try:
+        event = check_event(wake["event"])
+    except ActivationError as error:
+        raise within(error, "event") from None
+    data = b'{"accepted_at":%d,"event":%b,"key":%b,"kind":"event"}'
+    return Wake(data % (accepted_at, event, quoted(key)))

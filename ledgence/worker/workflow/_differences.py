@@ -1,0 +1,72 @@
+"""What differs between two bindings, field by field and bounded."""
+
+from __future__ import annotations
+
+from ledgence.worker._profile import thaw
+from ledgence.worker._profile_path import spell
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_ENTRIES = 8  # differences that are kept
+_SHOWN = 80  # characters of a value that are shown
+_ABSENT = object()
+
+
+def differences(expected: bytes, got: bytes) -> tuple[dict[str, str], ...]:
+    """Compare two values by their canonical bytes.
+
+    Returns:
+        At most eight dicts with ``path``, ``expected`` and ``got``, in the order of
+        the members. Values are spelled as JSON and cut after 80 characters, larger
+        containers by their length; ``(absent)`` stands for a missing one. Numbers of
+        different class differ: ``1``, ``1.0`` and ``true``.
+    """
+    found = []
+    for place, left, right in _walk((), thaw(expected), thaw(got)):
+        found.append(
+            {"path": spell(place), "expected": _spelled(left), "got": _spelled(right)}
+        )
+        if len(found) == _ENTRIES:
+            break
+    return tuple(found)
+
+
+def _walk(
+    place: tuple[int | str, ...], left: Any, right: Any
+) -> Iterator[tuple[tuple[int | str, ...], object, object]]:
+    if type(left) is dict and type(right) is dict:
+        for name in sorted(left.keys() | right.keys()):
+            inner = left.get(name, _ABSENT), right.get(name, _ABSENT)
+            yield from _walk((*place, name), *inner)
+    elif type(left) is list and type(right) is list:
+        for index in range(max(len(left), len(right))):
+            inner = _item(left, index), _item(right, index)
+            yield from _walk((*place, index), *inner)
+    # repr tells 0.0 from -0.0; the types tell 1 from True.
+    elif type(left) is not type(right) or repr(left) != repr(right):
+        yield place, left, right
+
+
+def _item(values: list[Any], index: int) -> object:
+    return values[index] if index < len(values) else _ABSENT
+
+
+def _spelled(value: Any) -> str:
+    if value is _ABSENT:
+        return "(absent)"
+    kind = type(value)
+    if kind is dict or kind is list:
+        return f"{'an object' if kind is dict else 'a list'} of {len(value)}"
+    if kind is str:
+        # Shown, not compared: what cannot be printed needs no exact spelling.
+        cut = "".join(
+            char if char.isprintable() else "\ufffd" for char in value[:_SHOWN]
+        )
+        return f'"{cut}"' + ("..." if len(value) > _SHOWN else "")
+    if value is None or kind is bool:
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)

@@ -1,0 +1,212 @@
+"""Work that belongs to an activation: it runs whether or not somebody awaits it."""
+
+from __future__ import annotations
+
+import asyncio
+from inspect import isawaitable, iscoroutine
+
+from ledgence.worker._exceptions import ArgumentError, LimitError, StepCancelledError
+from ledgence.worker.workflow._fields import describe
+from ledgence.worker.workflow._limits import MAX_STEPS
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Generator, Sequence
+    from typing import Any
+
+    from ledgence.worker.workflow._exchange import Exchange
+
+
+class Owned:
+    """A started piece of work: a local step or the registration of a fork.
+
+    It can be awaited any number of times, by any number of waiters. It is neither a
+    coroutine nor a future: cancelling a waiter does not touch the work. Subclasses say
+    in ``work`` what is done and in ``value`` what an await yields.
+
+    Attributes:
+        key: The key of the step or the fork.
+        task: The task that does the work; None when nothing had to be done.
+        done: Whether the work has ended.
+        failure: What it failed with, a ``CancelledError`` included; else None.
+        observed: Whether an await has raised the failure to its waiter.
+    """
+
+    __slots__ = (
+        "_waiters",
+        "done",
+        "exchange",
+        "failure",
+        "key",
+        "observed",
+        "task",
+    )
+
+    def __init__(self, exchange: Exchange, key: str) -> None:
+        self.exchange = exchange
+        self.key = key
+        self.task: asyncio.Task[None] | None = None
+        self.done = False
+        self.failure: BaseException | None = None
+        self.observed = False
+        self._waiters: list[asyncio.Future[None]] = []
+
+    if TYPE_CHECKING:
+
+        async def work(self) -> None:
+            """Do the work; a return is success, an exception failure."""
+
+        def value(self) -> Any:
+            """Make what an await yields after success."""
+
+    def start(self) -> None:
+        """Begin the work on a later turn of the loop.
+
+        The task is made directly: a task factory of the program could begin it at
+        once. It runs in a copy of the caller's context.
+        """
+        self.task = asyncio.Task(self._run(), loop=self.exchange.loop)
+        self.task.add_done_callback(self._ended)
+
+    async def _run(self) -> None:
+        try:
+            await self.work()
+        except BaseException as error:
+            self._settle(error)
+            raise
+        self._settle(None)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Settle work that was cancelled before it began; its code never ran."""
+        if not self.done:
+            self._settle(asyncio.CancelledError())
+        if not task.cancelled():
+            task.exception()  # seen here; ``failure`` tells it to those it concerns
+
+    def _settle(self, failure: BaseException | None) -> None:
+        self.failure = failure
+        self.done = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self.done:
+            yield from self._waiter()
+        return self.outcome()
+
+    async def finished(self) -> None:
+        """Wait for the end of the work without asking how it ended."""
+        if not self.done:
+            await self._waiter()
+
+    def cancel(self) -> None:
+        """Cancel the work; work that has not begun never runs."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def outcome(self) -> Any:
+        """Return the value, or raise the failure to somebody who waits for it."""
+        if self.failure is not None:
+            self.observed = True
+            raise self.failure
+        return self.value()
+
+    def _waiter(self) -> asyncio.Future[None]:
+        waiter = self.exchange.loop.create_future()
+        self._waiters.append(waiter)
+        return waiter
+
+
+async def drain(*groups: Sequence[Owned]) -> None:
+    """Wait for all work, what is started meanwhile included.
+
+    Raises:
+        BaseException: The first failure that nobody observed, in the order of the
+            groups and of their starts; for a step that ended cancelled, a
+            ``StepCancelledError``.
+    """
+    await _all_finished(groups)
+    for group in groups:
+        for owned in group:
+            if isinstance(owned.failure, asyncio.CancelledError):
+                raise StepCancelledError("step_cancelled", key=owned.key)
+            if owned.failure is not None and not owned.observed:
+                raise owned.failure
+
+
+async def finish(exchange: Exchange, *groups: Sequence[Owned], cancel: bool) -> None:
+    """Close the activation; then await, or cancel and await, all work."""
+    exchange.closed = True
+    if cancel:
+        for group in groups:
+            for owned in group:
+                # A request that is under way gets its reply first.
+                if not owned.done and owned is not exchange.holder:
+                    owned.cancel()
+    await _all_finished(groups)
+
+
+async def _all_finished(groups: Sequence[Sequence[Owned]]) -> None:
+    found = -1
+    while found != sum(map(len, groups)):
+        found = sum(map(len, groups))
+        for group in groups:
+            for owned in group:  # it may grow meanwhile
+                if not owned.done:
+                    await owned.finished()
+
+
+async def gather(exchange: Exchange, awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
+    """Wait for all; return the results in order or raise the first failure.
+
+    Owned work is awaited as it is; other awaitables run beside it as tasks.
+    """
+    try:
+        exchange.check()
+        _check_awaitables(awaitables)
+    except BaseException:
+        for entry in awaitables:
+            if iscoroutine(entry):
+                entry.close()  # nobody will ever await it
+        raise
+    # An awaitable that is given twice is one: a coroutine cannot be awaited twice.
+    started = {
+        id(entry): entry if isinstance(entry, Owned) else asyncio.ensure_future(entry)
+        for entry in awaitables
+    }
+    others = [entry for entry in started.values() if not isinstance(entry, Owned)]
+    waiting = asyncio.gather(*others, return_exceptions=True)
+    try:
+        await _all_finished(([e for e in started.values() if isinstance(e, Owned)],))
+        await waiting
+    except BaseException:
+        waiting.cancel()
+        raise
+    ended = [started[id(entry)] for entry in awaitables]
+    failures = [failure for failure in map(_failure, ended) if failure is not None]
+    if failures:
+        raise failures[0]
+    return [e.value() if isinstance(e, Owned) else e.result() for e in ended]
+
+
+def _check_awaitables(awaitables: Sequence[object]) -> None:
+    if len(awaitables) > MAX_STEPS:
+        size = len(awaitables)
+        raise LimitError("too_many", "awaitables", size=size, limit=MAX_STEPS)
+    for entry in awaitables:
+        if not isawaitable(entry):
+            detail = f"expected awaitables, got {describe(entry)}"
+            raise ArgumentError("invalid_type", detail, argument="operations")
+
+
+def _failure(ended: Owned | asyncio.Future[Any]) -> BaseException | None:
+    """Return what something that has ended failed with; it is observed by that."""
+    if isinstance(ended, Owned):
+        ended.observed = True
+        return ended.failure
+    if ended.cancelled():
+        return asyncio.CancelledError()
+    return ended.exception()
