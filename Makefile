@@ -33,7 +33,9 @@ $(VENV)/.base: $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; call: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade "pip==26.3"
-	$(PY) -m pip install --quiet --config-settings editable_mode=compat --editable ".[local]"
+	@echo "== building and installing ledgence-worker with its local tools"
+	@# An editable install always warns about itself; that says nothing to a newcomer.
+	PYTHONWARNINGS=ignore $(PY) -m pip install --quiet --editable ".[local]"
 	@touch $@
 
 $(VENV)/.%: $(VENV)/.base
