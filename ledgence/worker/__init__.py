@@ -60,7 +60,7 @@ def get_logger(name: str) -> "Logger":
     if _stdlib.is_shadowed("logging"):  # the program's own module, in protocol 1
         from ledgence.worker._silent import SilentLogger  # noqa: PLC0415 - seldom
 
-        return SilentLogger(name)
+        return SilentLogger(name)  # type: ignore[return-value] # it answers like one
     from ledgence.worker import _logs  # noqa: PLC0415 - start-up budget
 
     return _logs.get_logger(name)
@@ -93,11 +93,13 @@ def register_shutdown(callback: "_Callback") -> "_Callback":
     return callback
 
 
-def __getattr__(name: str) -> object:
-    if name in ("InvocationContext", "TraceContext"):
-        from ledgence.worker import _invocation  # noqa: PLC0415 - start-up budget
+if not TYPE_CHECKING:  # or it would hide the modules of this package
 
-        value = getattr(_invocation, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name in {"InvocationContext", "TraceContext"}:
+            from ledgence.worker import _invocation  # noqa: PLC0415 - start-up budget
+
+            value = getattr(_invocation, name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -33,17 +33,18 @@ class Frozen:
     """
 
     __dataclass_fields__ = _Fields()
-    __match_args__: tuple[str, ...] = ()
+    _names: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         if Frozen in cls.__bases__:
-            cls.__match_args__ = tuple(cls.__annotations__)
+            cls._names = tuple(cls.__annotations__)
+            setattr(cls, "__match_args__", cls._names)  # noqa: B010 - Final for mypy
 
     def _values(self) -> tuple[object, ...]:
-        return tuple(self.__dict__[name] for name in self.__match_args__)
+        return tuple(self.__dict__[name] for name in self._names)
 
     def __repr__(self) -> str:
-        pairs = zip(self.__match_args__, self._values(), strict=True)
+        pairs = zip(self._names, self._values(), strict=True)
         fields = ", ".join(f"{name}={value!r}" for name, value in pairs)
         return f"{type(self).__qualname__}({fields})"
 

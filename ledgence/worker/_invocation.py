@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 else:
 
-    def dataclass(*, frozen):  # noqa: ARG001 - what the type checkers see; see Frozen
+    def dataclass(*, frozen: bool):  # noqa: ANN202, ARG001 - for checkers; see Frozen
         return lambda cls: cls
 
 
@@ -29,7 +29,7 @@ class TraceContext(Frozen):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, traceparent, tracestate=None):
+        def __init__(self, traceparent: str, tracestate: str | None = None) -> None:
             fields = self.__dict__
             fields["traceparent"] = traceparent
             fields["tracestate"] = tracestate
@@ -73,22 +73,22 @@ class InvocationContext(Frozen):
 
     if not TYPE_CHECKING:
 
-        def __init__(
+        def __init__(  # noqa: PLR0917 - the fields, in their order
             self,
-            event_id,
-            attempt_id,
-            source=None,
-            tenant_id=None,
-            namespace=None,
-            run_id=None,
-            task_id=None,
-            attempt_no=None,
-            processing_context=None,
-            workflow_id=None,
-            activation_id=None,
-            parent_workflow_id=None,
-            root_workflow_id=None,
-        ):
+            event_id: str,
+            attempt_id: str,
+            source: str | None = None,
+            tenant_id: str | None = None,
+            namespace: str | None = None,
+            run_id: str | None = None,
+            task_id: str | None = None,
+            attempt_no: int | None = None,
+            processing_context: TraceContext | None = None,
+            workflow_id: str | None = None,
+            activation_id: str | None = None,
+            parent_workflow_id: str | None = None,
+            root_workflow_id: str | None = None,
+        ) -> None:
             fields = self.__dict__
             fields["event_id"] = event_id
             fields["attempt_id"] = attempt_id

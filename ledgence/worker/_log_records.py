@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from logging import LogRecord
-    from typing import Any
+    from typing import Any, TypeGuard
 
 MAX_SEVERITY = 32  # characters, and bytes as well
 MAX_LOGGER = 256  # characters
@@ -66,16 +66,17 @@ def build(record: "LogRecord", protocol: int, limit: int) -> bytes | None:
         Exception: The record cannot be formatted or encoded.
     """
     message = str.__str__(record.getMessage())[:MAX_MESSAGE]
-    attributes = bounded(record.__dict__.get("attributes"))
-    created = datetime.fromtimestamp(record.created, UTC).isoformat()
+    given: Any = record.__dict__.get("attributes")
+    attributes = given if is_small(given) else bounded(given)
     head = b'{"v":%d,"type":"log","time":"%b",%b' % (
         protocol,
-        created.encode(),
+        timestamp(record.created),
         _source(record.levelname, record.name),
     )
     invocation = _invocation.lookup(None)
     tail = b"" if invocation is None else _identities(invocation, protocol)
-    return _fit(head, message, attributes, tail + _span_ids(invocation), limit)
+    spans = _span_ids(invocation)
+    return _fit(head, message, attributes, tail + spans if spans else tail, limit)
 
 
 def _fit(
@@ -83,13 +84,32 @@ def _fit(
 ) -> bytes | None:
     """Give up attributes, then halves of the message, until the frame fits."""
     while True:
-        content = encode_frame({"message": message, "attributes": attributes}, _NO_LIMIT)
+        content = encode_frame(
+            {"message": message, "attributes": attributes}, _NO_LIMIT
+        )
         size = len(head) + len(content) - 1 + len(tail)  # "{" goes
         if size <= limit:
             return b"%b%b%b}\n" % (head, content[1:-2], tail)
         if not message and not attributes:
             return None
         message, attributes = message[: len(message) // 2], {}
+
+
+_second: tuple[int, bytes] = (-1, b"")  # the last one, and its text
+
+
+def timestamp(created: float) -> bytes:
+    """What ``datetime.isoformat`` says of a moment, in UTC."""
+    global _second  # noqa: PLW0603 - one entry is all the cache there is
+    second = int(created)
+    micros = round((created - second) * 1_000_000)
+    if not 0 < micros < 1_000_000:
+        return datetime.fromtimestamp(created, UTC).isoformat().encode()
+    known, text = _second
+    if known != second:
+        text = datetime.fromtimestamp(second, UTC).isoformat()[:19].encode()
+        _second = second, text
+    return b"%b.%06d+00:00" % (text, micros)
 
 
 def _source(level_name: str, logger_name: str) -> bytes:
@@ -151,15 +171,45 @@ def _span_ids(invocation: "_invocation.Invocation | None") -> bytes:
     return f',"trace_id":"{trace_id}","span_id":"{span_id}"'.encode()
 
 
+def _is_exact_dict(value: object) -> "TypeGuard[dict[Any, Any]]":
+    return type(value) is dict
+
+
+def _is_dict(value: object) -> "TypeGuard[dict[Any, Any]]":
+    return isinstance(value, dict)
+
+
+def _is_array(value: object) -> "TypeGuard[list[Any] | tuple[Any, ...]]":
+    return isinstance(value, (list, tuple))
+
+
+def is_small(attributes: object) -> bool:
+    """Whether a bounded copy would say the same: a short flat dict of plain scalars."""
+    if not _is_exact_dict(attributes) or len(attributes) > MAX_ITEMS:
+        return False
+    text = MAX_TEXT
+    for key, value in attributes.items():
+        if type(key) is not str or len(key) > MAX_KEY:
+            return False
+        text -= len(key)
+        kind: type[object] = type(value)
+        if kind is str:
+            text -= len(value)
+        elif kind is int:
+            if not _INT_MIN <= value <= _INT_MAX:
+                return False
+        elif kind is not float and kind is not bool and value is not None:
+            return False
+    return text >= 0
+
+
 def bounded(attributes: object) -> "dict[str, Any]":
     """A bounded copy of an attribute tree (section 13.3); empty for what is no dict.
 
     Raises:
         Exception: Whatever the program's own containers raise.
     """
-    if not isinstance(attributes, dict):
-        return {}
-    return _Budget().members(attributes, 0)
+    return _Budget().members(attributes, 0) if _is_dict(attributes) else {}
 
 
 class _Budget:
@@ -172,7 +222,7 @@ class _Budget:
         self.text = MAX_TEXT
 
     def members(self, value: "dict[Any, Any]", depth: int) -> "dict[str, Any]":
-        copy = {}
+        copy: dict[str, Any] = {}
         for index, (key, item) in enumerate(value.items()):
             if index >= MAX_ITEMS or not self.nodes:
                 break
@@ -202,10 +252,8 @@ class _Budget:
             return self.cut(value, self.text)
         if isinstance(value, int):
             return value if _INT_MIN <= value <= _INT_MAX else UNSUPPORTED
-        if not isinstance(value, (dict, list, tuple)):
-            return UNSUPPORTED
-        if depth >= MAX_LEVELS:
-            return TRUNCATED
-        if isinstance(value, dict):
-            return self.members(value, depth)
-        return self.items(value, depth)
+        if _is_dict(value):
+            return TRUNCATED if depth >= MAX_LEVELS else self.members(value, depth)
+        if _is_array(value):
+            return TRUNCATED if depth >= MAX_LEVELS else self.items(value, depth)
+        return UNSUPPORTED

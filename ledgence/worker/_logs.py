@@ -8,6 +8,11 @@ import logging
 
 from ledgence.worker import _process
 
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["LedgenceHandler", "get_logger"]
 
 _MARK = "_ledgence_emitted"  # in a record that one of our handlers has taken
@@ -28,9 +33,9 @@ class LedgenceHandler(logging.Handler):
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Filter and emit; the handler's lock is not needed, the sink has its own."""
-        passed: object = self.filter(record)
+        passed: Any = self.filter(record)
         if isinstance(passed, logging.LogRecord):
-            record = passed  # a filter of Python 3.12 may replace it
+            record = passed  # a filter may replace it from Python 3.12 on
         if passed:
             self.emit(record)
         return bool(passed)

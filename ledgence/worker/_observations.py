@@ -65,7 +65,7 @@ class Observation:
 
 
 def _usage() -> "tuple[float, float, int] | None":
-    """User seconds, system seconds, the peak of resident memory in the system's unit."""
+    """User and system seconds, and the peak of memory in the system's own unit."""
     if _resource is None:
         return None
     usage = _resource.getrusage(_resource.RUSAGE_SELF)

@@ -10,10 +10,9 @@ it, which neither sees a file of the artifact nor takes the name away from it.
 Nothing is imported here that the interpreter has not loaded before its first line.
 """
 
-import sys
-
 import _frozen_importlib as _importer
 import _frozen_importlib_external as _files
+import sys
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -39,7 +38,9 @@ _FROM_PROTOCOL_3 = (
 )
 
 
-def table(protocol: int, version: tuple[int, ...] = sys.version_info) -> frozenset[str]:
+def table(
+    protocol: int, version: tuple[int, ...] = sys.version_info[:2]
+) -> frozenset[str]:
     """The public top-level names that are not free in a protocol."""
     names = f"{_ALWAYS} {_FROM_3_13 if version >= (3, 13) else _UNTIL_3_12}"
     if protocol >= 2:
@@ -100,7 +101,7 @@ def reserve(protocol: int) -> None:
 
 
 def is_taken(module: str) -> bool:
-    """Whether a handler's module, or a package of its name, cannot be the artifact's."""
+    """Whether a handler's module, or one of its packages, cannot be the artifact's."""
     if _reserved is not None and _reserved.holds(module.partition(".")[0]):
         return True
     prefix = ""

@@ -4,6 +4,11 @@ Shared by the processing context of a frame and by CloudEvents. Texts in, verdic
 no regular expressions, because ``re`` costs more than the whole start of a runner.
 """
 
+TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
+
+if TYPE_CHECKING:
+    from typing import Any, TypeGuard
+
 MAX_TRACESTATE_CHARACTERS = 512
 MAX_TRACESTATE_MEMBERS = 32
 
@@ -11,6 +16,11 @@ _HEX = frozenset("0123456789abcdef")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _FIRST = _LETTERS | frozenset("0123456789")
 _KEY = _FIRST | frozenset("_*/-")
+
+
+def is_object(value: object) -> "TypeGuard[dict[str, Any]]":
+    """Whether a decoded value is a JSON object."""
+    return isinstance(value, dict)
 
 
 def is_traceparent(value: object) -> bool:
@@ -69,9 +79,7 @@ def _is_value(text: str) -> bool:
 
 def is_carrier(value: object) -> bool:
     """A processing context: ``traceparent``, maybe ``tracestate``, nothing else."""
-    if not isinstance(value, dict):
-        return False
-    if not is_traceparent(value.get("traceparent")):
+    if not is_object(value) or not is_traceparent(value.get("traceparent")):
         return False
     if value.get("tracestate") is None:
         return len(value) == 1 + ("tracestate" in value)

@@ -23,18 +23,18 @@ def _run() -> int:
         os.dup2(null, 0)
         os.close(null)
         os.dup2(2, 1)
-        sys.stdout = sys.__stdout__ = sys.stderr  # type: ignore[misc] # it is Final
+        sys.stdout = sys.stderr
         if not sys.flags.safe_path:
             del sys.path[0]  # the folder of this script holds no top-level modules
         home = os.path.abspath(__file__)
         for _ in range(3):
             home = os.path.dirname(home)
         sys.path.insert(0, home)
-        from ledgence.worker._runner import session  # noqa: PLC0415
+        from ledgence.worker._runner.session import main  # noqa: PLC0415
 
-        return session.main(sys.argv[1:], source, sink)
-    except Exception:  # noqa: BLE001 - shown in full, and told by the status
-        sys.__excepthook__(*sys.exc_info())
+        return main(sys.argv[1:], source, sink)
+    except Exception as error:  # noqa: BLE001 - shown in full, told by the status
+        sys.__excepthook__(type(error), error, error.__traceback__)
         return 70
 
 

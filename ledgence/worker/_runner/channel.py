@@ -4,10 +4,9 @@
 bytes of one into whole lines.
 """
 
+import _thread
 import os
 import sys
-
-import _thread
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -19,7 +18,7 @@ EXIT_FAULT = 70
 _CHUNK = 65536  # what a pipe holds, as a rule
 
 
-class ProtocolFault(Exception):  # noqa: N818 - the word of the contract
+class ProtocolFault(Exception):
     """The parent violated the protocol while the runner was idle: status 70."""
 
 
@@ -51,7 +50,7 @@ class Channel:
         if _thread.get_ident() != self._main_thread:
             # The thread that forked is all that the child has: there is no handler
             # to come back out of, so the end of the thread is the end of the child.
-            local = _thread._local()  # noqa: SLF001 - threading.local without threading
+            local = _thread._local()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - threading.local without threading
             local.farewell = _Farewell()
             self._farewell = local
 
@@ -69,7 +68,7 @@ class _Farewell:
 
 
 def end_child() -> "NoReturn":
-    """End a forked child: neither exit functions nor threads are its own to care for."""
+    """End a forked child: exit functions and threads are its parent's affair."""
     try:
         sys.stderr.write(
             "ledgence: a forked child came back out of the program; a child must"

@@ -58,7 +58,9 @@ class Exchange:
         try:
             frame = self._requests.encode(operation, payload)
         except ProfileError as error:
-            raise self._fail(f"the request {operation} cannot be sent: {error}") from None
+            raise self._fail(
+                f"the request {operation} cannot be sent: {error}"
+            ) from None
         return await self._exchange(frame)
 
     async def send_encoded(self, operation: str, payload: bytes) -> object:

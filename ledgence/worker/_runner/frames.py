@@ -4,9 +4,10 @@ Member orders and checks are those of runner-protocol.md, sections 5 and 11. Byt
 values in, bytes and values out; nothing here touches a descriptor.
 """
 
+from ledgence.worker import _stdlib
 from ledgence.worker._profile import ProfileError, encode_frame, fit_error, loads
 from ledgence.worker._runner.channel import ProtocolFault
-from ledgence.worker._tracecontext import is_carrier
+from ledgence.worker._tracecontext import is_carrier, is_object
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -17,6 +18,7 @@ DECISION_DEPTH = 97  # containers inside each other: 96, and the frame itself
 # What a failure frame can have beside its identities; see room_for_failure.
 _FIXED_BYTES = 192
 _BYTES_PER_CHARACTER = 6  # at most, as an escape
+_LARGE_BYTES = 65_536
 
 
 class ExchangeError(Exception):
@@ -76,10 +78,10 @@ def read(line: bytes, version: int) -> "Call | None":
         ProtocolFault: It is neither an invoke nor a shutdown frame of this version.
     """
     try:
-        frame = loads(line)
+        frame = loads(line) if len(line) < _LARGE_BYTES else _loads_large(line)
     except ProfileError as error:
         raise ProtocolFault(f"a line is not a JSON frame: {error}") from None
-    if not isinstance(frame, dict):
+    if not is_object(frame):
         raise ProtocolFault("a frame must be a JSON object")
     if frame.get("v") != version:
         raise ProtocolFault(f"a frame's v is not {version}")
@@ -92,13 +94,25 @@ def read(line: bytes, version: int) -> "Call | None":
     raise ProtocolFault("an idle runner takes invoke and shutdown frames only")
 
 
+def _loads_large(line: bytes) -> object:
+    """Decode without the collector, which would only trace a tree that still grows."""
+    gc = _stdlib.load("gc")
+    if not gc.isenabled():
+        return loads(line)
+    gc.disable()
+    try:
+        return loads(line)
+    finally:
+        gc.enable()
+
+
 def _check_invoke(frame: "dict[str, Any]", version: int) -> None:
     for name in ("event_id", "attempt_id"):
         if not _is_text(frame.get(name)):
             raise ProtocolFault(f"{name} must be a nonempty text of Unicode scalars")
-    event = frame.get("event")
-    if not isinstance(event, dict):
+    if not isinstance(frame.get("event"), dict):
         raise ProtocolFault("the event must be a JSON object")
+    event: dict[str, Any] = frame["event"]
     if event.get("id") != frame["event_id"]:
         raise ProtocolFault("event identity mismatch: id is not the frame's event_id")
     if event.get("ldgattemptid") != frame["attempt_id"]:
@@ -190,9 +204,7 @@ def decided(call: Call, decision: bytes, limit: int) -> bytes:
 
 def failure(call: Call, kind: str, message: str, limit: int) -> bytes:
     """A failed result, its message cut to what fits."""
-    frame = fit_error(
-        call.envelope(), kind, message, limit, status=call.failure_status
-    )
+    frame = fit_error(call.envelope(), kind, message, limit, status=call.failure_status)
     return encode_frame(frame, limit)
 
 
@@ -200,7 +212,7 @@ def with_observations(frame: bytes, observations: bytes, limit: int) -> bytes:
     """A result with its optional last member, or without it where it does not fit."""
     if len(frame) + len(observations) + len(b',"observations":') > limit:
         return frame
-    return b'%b,"observations":%b}\n' % (memoryview(frame)[:-2], observations)
+    return b"".join((memoryview(frame)[:-2], b',"observations":', observations, b"}\n"))
 
 
 class Requests:
@@ -263,7 +275,7 @@ class Requests:
             ExchangeError: It is not exactly this request's reply.
         """
         try:
-            reply = loads(line, unique=True)
+            reply: object = loads(line, unique=True)
         except ProfileError as error:
             raise ExchangeError(f"the reply is not a JSON frame: {error}") from None
         call = self._call
@@ -274,7 +286,7 @@ class Requests:
             "attempt_id": call.attempt_id,
             "id": self.number,
         }
-        if not isinstance(reply, dict) or len(reply) != 6 or "result" not in reply:
+        if not is_object(reply) or len(reply) != 6 or "result" not in reply:
             raise ExchangeError("the reply does not have exactly its six members")
         for name, value in expected.items():
             found = reply.get(name)

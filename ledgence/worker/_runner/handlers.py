@@ -5,10 +5,9 @@ have under its name: each package on the way and the module itself are looked up
 the artifact alone, their places are checked before and after the import.
 """
 
+import _frozen_importlib_external as _files
 import os
 import sys
-
-import _frozen_importlib_external as _files
 
 from ledgence.worker import _stdlib
 from ledgence.worker._runner.options import StartRefused
@@ -17,7 +16,6 @@ TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from importlib.machinery import ModuleSpec
     from typing import Any
 
 _CO_COROUTINE = 0x80  # of a code object: made by "async def"
@@ -59,9 +57,10 @@ def resolve(
         spec = getattr(sys.modules.get(name), "__spec__", None)
         _check_place(name, spec, root)
         if index + 1 < len(parts):
-            places = _locations(spec)
-            if places is None:
+            inner = _locations(spec)
+            if inner is None:
                 raise StartRefused(f"{name!r} is a module and not a package")
+            places = inner
     handler = getattr(sys.modules[name], function, None)
     if not callable(handler):
         raise StartRefused(
@@ -102,13 +101,10 @@ def _is_inside(place: object, root: str) -> bool:
     return resolved == root or resolved.startswith(root.rstrip("/") + "/")
 
 
-def is_coroutine_function(handler: object) -> bool:
-    """What ``inspect.iscoroutinefunction`` says, without inspect for plain functions."""
-    code = getattr(handler, "__code__", None)
-    if type(handler).__name__ == "function" and not hasattr(
-        handler, "_is_coroutine_mark"
-    ):
-        return bool(code.co_flags & _CO_COROUTINE)
+def is_coroutine_function(handler: "Any") -> bool:
+    """What ``inspect.iscoroutinefunction`` says; a plain function needs no inspect."""
+    if type(handler) is type(resolve) and not hasattr(handler, "_is_coroutine_mark"):
+        return bool(handler.__code__.co_flags & _CO_COROUTINE)
     from inspect import iscoroutinefunction  # noqa: PLC0415 - slow and seldom needed
 
     return iscoroutinefunction(handler)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from ledgence.worker._runner.channel import Channel
 
 UNDESCRIBED = "the error could not be described: its own text failed"
-_PLAIN: frozenset[type] = frozenset((dict, list, str, int, float, bool, tuple, type(None)))
+_PLAIN: frozenset[type] = frozenset(
+    (dict, list, str, int, float, bool, tuple, type(None))
+)
 _CO_ITERABLE_COROUTINE = 0x100  # of a generator's code: made by types.coroutine
 
 
@@ -73,12 +75,12 @@ class Invoker:
         self.channel.stop_child()
         return self.returned(call, output)
 
-    def returned(self, call: frames.Call, output: object) -> bytes:
+    def returned(self, call: frames.Call, output: "Any") -> bytes:
         """The frame of a value that the handler returned."""
         if needs_await(output):
+            error = TypeError(f"the output is an awaitable, {type(output).__name__}")
             if isinstance(output, Coroutine):
                 output.close()  # or Python would warn that it was never awaited
-            error = TypeError(f"the output is an awaitable, {type(output).__name__}")
             return self.invalid_output(call, error)
         try:
             return frames.success(call, output, self.limit)

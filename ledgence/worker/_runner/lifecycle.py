@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 # From 3.12 on asyncio.run bounds the wait for the default executor's threads.
-_JOIN_SECONDS: "tuple[float, ...]" = ()
-if hasattr(constants, "THREAD_JOIN_TIMEOUT"):
-    _JOIN_SECONDS = (constants.THREAD_JOIN_TIMEOUT,)
+_JOIN_SECONDS: "list[float]" = [
+    value for name, value in vars(constants).items() if name == "THREAD_JOIN_TIMEOUT"
+]
 
 
 def run(main: "Coroutine[Any, Any, T]", channel: "Channel", waker: "Waker") -> "T":

@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import select
 import selectors
-import signal
 import socket
 import sys
 from math import ceil
@@ -161,7 +160,11 @@ class LateSelector(selectors.BaseSelector):
         """Wait for a descriptor, a wake-up, or the time."""
         if self._real is not None:
             return self._real.select(timeout)
-        if timeout is not None and timeout <= 0 and not self._loop.must_poll(self._keys):
+        if (
+            timeout is not None
+            and timeout <= 0
+            and not self._loop.must_poll(self._keys)
+        ):
             return []
         self._waker.open()
         if self._loop.has_work():
@@ -290,13 +293,13 @@ class RunnerLoop(asyncio.SelectorEventLoop):
         if executor is not None:
             # Its other threads are the parent's. If it was one of them that forked,
             # this makes it end, and with it the child, once it has come back.
-            executor._shutdown = True  # type: ignore[attr-defined] # noqa: SLF001
-            executor._work_queue.put(None)  # type: ignore[attr-defined] # noqa: SLF001
+            executor._shutdown = True  # noqa: SLF001
+            executor._work_queue.put(None)  # type: ignore[arg-type] # noqa: SLF001 - as its own shutdown does
 
 
 def new_loop(waker: Waker) -> asyncio.AbstractEventLoop:
     """A fresh loop: ours where the default policy would make the standard one."""
-    policy = asyncio.get_event_loop_policy()
+    policy = asyncio.get_event_loop_policy()  # pyright: ignore[reportDeprecated] - for 3.14 see _KNOWN
     if _KNOWN and type(policy) is asyncio.DefaultEventLoopPolicy:
         return RunnerLoop(waker)
     return asyncio.new_event_loop()

@@ -44,7 +44,7 @@ class UsageError(Exception):
     """The command line cannot be understood: status 2."""
 
 
-class StartRefused(Exception):  # noqa: N818 - it says what happened to the start
+class StartRefused(Exception):
     """The start is refused before the ready frame: status 70."""
 
 

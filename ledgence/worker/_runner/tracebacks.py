@@ -28,12 +28,8 @@ _ELABORATE = (
 
 _places: "dict[tuple[CodeType, int], str]" = {}
 
-_CAUSE = (
-    "\nThe above exception was the direct cause of the following exception:\n\n"
-)
-_CONTEXT = (
-    "\nDuring handling of the above exception, another exception occurred:\n\n"
-)
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
 
 def report(error: BaseException) -> None:

@@ -12,12 +12,11 @@ log frames beside the control frames:
   written precedes it.
 """
 
+import _thread
 import os
 import stat
 import sys
 from collections import deque
-
-import _thread
 
 from ledgence.worker import _stdlib
 
@@ -195,14 +194,14 @@ class SharedWriter:
         if self._work is None:
             self._work = _thread.allocate_lock()
             # A bare thread: it never calls the program, and threading is not needed.
-            _thread.start_new_thread(self._write_waiting, ())
+            _thread.start_new_thread(self._write_waiting, (self._work,))
         elif self._work.locked():
             self._work.release()
 
-    def _write_waiting(self) -> None:
+    def _write_waiting(self, work: _thread.LockType) -> None:
         """The thread: one record after the other, for ever."""
         while True:
-            self._work.acquire()
+            work.acquire()
             while self._write_one():
                 pass
 
@@ -232,7 +231,6 @@ class Outlet:
     """Tells whether a small frame can be written to a descriptor without blocking."""
 
     def __init__(self, descriptor: int) -> None:
-        self._poll = None
         self._largest = 0
         try:
             mode = os.fstat(descriptor).st_mode
@@ -244,9 +242,10 @@ class Outlet:
         elif stat.S_ISFIFO(mode):
             # POSIX: a pipe that polls as writable takes this much without blocking.
             self._largest = select.PIPE_BUF
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLOUT)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        self._poll = poll.poll
 
     def takes(self, size: int) -> bool:
         """Whether that many bytes can be written at once."""
-        return size <= self._largest and bool(self._poll.poll(0))
+        return size <= self._largest and bool(self._poll(0))
