@@ -3,7 +3,7 @@
 json-profile.md, sections 2.2 (phase 1) and 7 (wire rules). The walk keeps its own
 stack, so it needs no recursion, and it knows where it is, so it can say where a value
 fails. The pure twin comes here when its quick path met trouble of any kind, and for
-values which the quick path does not know: instances of subclasses under wire rules.
+values which the quick path does not know: containers of subclasses under wire rules.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ _SHORTEST_FLOAT = 3  # bytes of the shortest float token of the server, section 
 _NO_LIMIT = 2**63  # more than any walk can charge
 _INFINITY = float("inf")
 _END = object()
+
+# What of a container that was walked is worth remembering, and how much of it.
+_SEEN_CHARGE = 32
+_SEEN_CONTAINERS = 512
 
 # The type itself, which no __class__ can hide; for checkers its result is not unknown.
 real_type: Callable[[Any], type[object]] = type
@@ -64,18 +68,34 @@ def walk(
 
 
 class _Open:
-    """A container that is being walked; held here, so its identity stays its own."""
+    """A container that is being walked, and the state of the walk at its opening."""
 
-    __slots__ = ("children", "container", "is_object", "started", "step")
+    __slots__ = (
+        "allowance",
+        "children",
+        "container",
+        "height",
+        "hooks",
+        "is_object",
+        "place",
+        "remaining",
+        "started",
+        "step",
+    )
 
     def __init__(
-        self, container: Any, children: Iterator[Any], *, is_object: bool
+        self, container: Any, children: Iterator[tuple[Any, Any]], *, is_object: bool
     ) -> None:
-        self.container = container
+        self.container = container  # held, so that its identity stays its own
         self.children = children
         self.is_object = is_object
-        self.started = False
-        self.step: int | str = 0  # the child in hand
+        self.step: Any = 0  # the index or name of the child in hand
+        self.started = False  # whether there was a child before
+        self.height = 1  # the containers inside each other here, this one counted
+        self.hooks = False  # whether user code told what is inside
+        self.remaining = 0
+        self.allowance = 0
+        self.place = 0
 
 
 class _Walk:
@@ -88,6 +108,7 @@ class _Walk:
         "ordered",
         "out",
         "remaining",
+        "seen",
     )
 
     def __init__(
@@ -107,118 +128,194 @@ class _Walk:
         self.out = out
         self.open: list[_Open] = []
         self.allowance = 0
+        # By identity: the container, and what walking it once has come to.
+        self.seen: dict[int, tuple[Any, int, int, int, int, int]] = {}
 
     def run(self, value: Any) -> int:
-        self.visit(value, real_type(value))
-        stack = self.open
-        while stack:
-            holder = stack[-1]
-            child: Any = next(holder.children, _END)
-            if child is _END:
-                stack.pop()
-                self.write(b"}" if holder.is_object else b"]")
-                continue
-            if holder.is_object:
-                name, item = child
-                self.name(name, real_type(name), holder)
+        # The root is the only child of a frame that is in no path.
+        frame = root = _Open(None, iter([(0, value)]), is_object=False)
+        while True:
+            item = self.scalars(frame)
+            if item is not _END:
+                frame = self.enter(item, frame)
+            elif frame is root:
+                return self.allowance
             else:
-                item = child
-                if holder.started:
-                    self.write(b",")
-                    holder.step += 1  # type: ignore[operator] # an array counts
-            holder.started = True
-            self.visit(item, real_type(item))
-        return self.allowance
+                frame = self.leave(frame, root)
 
-    def visit(self, item: Any, kind: type[object]) -> None:
-        """Steps 1 to 8 of section 2.2 for one node; ``kind`` is its real type."""
-        self.charge(1, None)
-        exact = self.exact
-        # Types are compared by identity alone: a metaclass may define equality.
-        if item is None:
-            self.write(b"null")
-        elif kind is bool:
-            self.write(b"true" if item else b"false")
-        elif kind is str or (not exact and issubclass(kind, str)):
-            self.text(item, None)
-        elif kind is int or (not exact and issubclass(kind, int)):
-            # Methods of int itself: an instance of a subclass is never asked.
+    def scalars(self, frame: _Open) -> Any:
+        """Visit children up to the next container, which is returned, or the end."""
+        out = self.out
+        for step, item in frame.children:
+            if frame.is_object:
+                self.name(step, frame)
+            elif out is not None and frame.started:
+                out += b","
+            frame.started = True
+            frame.step = step
+            # Steps 1 to 6 of section 2.2. Types are compared by identity alone: a
+            # metaclass may define equality.
+            self.remaining -= 1
+            if self.remaining < 0:
+                raise self.fault("bytes", frame, self.limit)
+            kind = real_type(item)
+            if kind is str:
+                self.text(item, frame)
+            elif item is None:
+                if out is not None:
+                    out += b"null"
+            elif kind is bool:
+                if out is not None:
+                    out += b"true" if item else b"false"
+            elif kind is int:
+                if not INT_MIN <= item <= INT_MAX:
+                    raise self.fault("int_range", frame)
+                if out is not None:
+                    out += b"%d" % item
+            elif kind is float:
+                self.real(item, frame)
+            elif kind is dict or kind is list or kind is tuple:
+                return item
+            elif self.exact or not self.subclass(item, kind, frame):
+                if self.exact or not issubclass(kind, (dict, list, tuple)):
+                    raise self.fault("type", frame)
+                return item
+        return _END
+
+    def subclass(self, item: Any, kind: type[object], frame: _Open) -> bool:
+        """Visit a scalar of a subclass by what it holds; False for other objects.
+
+        Only methods of the built-in types are called: the object is never asked.
+        """
+        if issubclass(kind, str):
+            self.text(item, frame)
+        elif issubclass(kind, int):
             if not (int.__ge__(item, INT_MIN) and int.__le__(item, INT_MAX)):
-                raise self.fault("int_range", None)
-            self.write(int.__repr__(item).encode())
-        elif kind is float or (not exact and issubclass(kind, float)):
-            number = float.__float__(item)
-            if not -_INFINITY < number < _INFINITY:
-                raise self.fault("non_finite", None)
-            token = float.__repr__(number).encode()
-            self.allowance += max(0, len(token) - _SHORTEST_FLOAT)
-            self.write(token)
-        elif kind is dict or (not exact and issubclass(kind, dict)):
-            self.enter(item, is_object=True)
-        elif (
-            kind is list
-            or kind is tuple
-            or (not exact and issubclass(kind, (list, tuple)))
-        ):
-            self.enter(item, is_object=False)
+                raise self.fault("int_range", frame)
+            if self.out is not None:
+                self.out += int.__repr__(item).encode()
+        elif issubclass(kind, float):
+            self.real(float.__float__(item), frame)
         else:
-            raise self.fault("type", None)
+            return False
+        return True
 
-    def enter(self, item: Any, *, is_object: bool) -> None:
-        if len(self.open) >= self.max_depth:
-            raise self.fault("depth", None, self.max_depth)
-        for holder in self.open:
-            if holder.container is item:
-                raise self.fault("cycle", None)
-        if is_object:
-            members = item.items()
-            children = iter(sorted(members) if self.ordered else members)
-        elif real_type(item) is list:
-            # Never more than it holds now: another thread may append as fast as
-            # this walk goes on.
-            children = islice(item, len(item))
-        else:
-            children = iter(item)
-        self.write(b"{" if is_object else b"[")
-        self.open.append(_Open(item, children, is_object=is_object))
-
-    def name(self, name: Any, kind: type[object], holder: _Open) -> None:
+    def name(self, name: Any, frame: _Open) -> None:
         """Step 9 of section 2.2; a fault of the name is at the object that holds it."""
+        kind = real_type(name)
         if kind is not str and (self.exact or not issubclass(kind, str)):
-            raise self.fault("key_type", holder)
-        self.charge(1, holder)
-        if holder.started:
-            self.write(b",")
-        self.text(name, holder)
-        self.write(b":")
-        holder.step = name
+            raise self.fault("key_type", None)
+        self.remaining -= 1
+        if self.remaining < 0:
+            raise self.fault("bytes", None, self.limit)
+        if self.out is None:
+            self.text(name, None)
+            return
+        if frame.started:
+            self.out += b","
+        self.text(name, None)
+        self.out += b":"
 
-    def text(self, text: Any, holder: _Open | None) -> None:
+    def text(self, text: Any, frame: _Open | None) -> None:
         """The string rule: count, scan, charge; nothing is copied before the count."""
         if str.__len__(text) > self.remaining:
-            raise self.fault("bytes", holder, self.limit)
+            raise self.fault("bytes", frame, self.limit)
         raw = str.__str__(text)
         size = len(raw) if raw.isascii() else _utf8_size(raw)
         if size < 0:
-            raise self.fault("surrogate", holder)
-        self.charge(size, holder)
+            raise self.fault("surrogate", frame)
+        self.remaining -= size
+        if self.remaining < 0:
+            raise self.fault("bytes", frame, self.limit)
         if self.out is not None:
             self.out += quote(raw).encode()
 
-    def charge(self, size: int, holder: _Open | None) -> None:
-        self.remaining -= size
-        if self.remaining < 0:
-            raise self.fault("bytes", holder, self.limit)
-
-    def write(self, token: bytes) -> None:
+    def real(self, number: float, frame: _Open) -> None:
+        if not -_INFINITY < number < _INFINITY:
+            raise self.fault("non_finite", frame)
+        token = float.__repr__(number).encode()
+        self.allowance += max(0, len(token) - _SHORTEST_FLOAT)
         if self.out is not None:
             self.out += token
 
+    def enter(self, item: Any, frame: _Open) -> _Open:
+        """Steps 7 and 8 of section 2.2; returns the frame to go on with."""
+        depth = len(self.open)
+        if depth >= self.max_depth:
+            raise self.fault("depth", frame, self.max_depth)
+        for holder in self.open:
+            if holder.container is item:
+                raise self.fault("cycle", frame)
+        seen = self.seen.get(id(item))
+        if seen is not None:
+            _, height, charge, allowance, start, end = seen
+            # A part that is shared: it would pass again, so it is not walked again.
+            if depth + height <= self.max_depth and charge <= self.remaining:
+                self.remaining -= charge
+                self.allowance += allowance
+                frame.height = max(frame.height, height + 1)
+                if self.out is not None:
+                    self.out += self.out[start:end]
+                return frame
+        inner = self.opened(item)
+        inner.remaining = self.remaining
+        inner.allowance = self.allowance
+        if self.out is not None:
+            inner.place = len(self.out)
+            self.out += b"{" if inner.is_object else b"["
+        self.open.append(inner)
+        return inner
+
+    def opened(self, item: Any) -> _Open:
+        kind = real_type(item)
+        if kind is dict:
+            members = item.items()
+            if self.ordered:
+                members = sorted(members)
+            return _Open(item, iter(members), is_object=True)
+        if kind is list:
+            # Never more than it holds now: another thread may append as fast as
+            # this walk goes on.
+            return _Open(item, enumerate(islice(item, len(item))), is_object=False)
+        if kind is tuple:
+            return _Open(item, enumerate(item), is_object=False)
+        if issubclass(kind, dict):
+            inner = _Open(item, iter(item.items()), is_object=True)
+        else:
+            inner = _Open(item, enumerate(item), is_object=False)
+        inner.hooks = True
+        return inner
+
+    def leave(self, frame: _Open, root: _Open) -> _Open:
+        """Close a container; returns the frame around it."""
+        if self.out is not None:
+            self.out += b"}" if frame.is_object else b"]"
+        self.open.pop()
+        outer = self.open[-1] if self.open else root
+        outer.height = max(outer.height, frame.height + 1)
+        charge = frame.remaining - self.remaining
+        if frame.hooks:
+            outer.hooks = True
+        elif charge >= _SEEN_CHARGE:
+            if len(self.seen) >= _SEEN_CONTAINERS:
+                self.seen.clear()
+            self.seen[id(frame.container)] = (
+                frame.container,
+                frame.height,
+                charge,
+                self.allowance - frame.allowance,
+                frame.place,
+                0 if self.out is None else len(self.out),
+            )
+        return outer
+
     def fault(
-        self, reason: str, holder: _Open | None, limit: int | None = None
+        self, reason: str, frame: _Open | None, limit: int | None = None
     ) -> ProfileError:
-        """The error of the node in hand, or of the object that holds it."""
-        steps = [each.step for each in self.open if each is not holder]
+        """The error of the child in hand; of the object that holds it for None."""
+        steps = [holder.step for holder in self.open]
+        if frame is None:
+            steps.pop()
         return ProfileError(reason, spell(steps), limit)
 
 
