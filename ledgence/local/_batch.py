@@ -74,8 +74,8 @@ class Batch:
             self._run_all()
             self._close()
         except Interrupted as stop:
+            self._stop()
             self._code = exit_code_of_signal(stop.signal)
-            self._stopped = True
         finally:
             self._kill()
             if self._progress is not None:
@@ -86,9 +86,7 @@ class Batch:
     def _run_all(self) -> None:
         for item in self._plan.inputs.read(self._wait):
             self._runs += 1
-            code = self._run_one(item)
-            self._succeeded += code == ExitCode.SUCCESS
-            self._code = max(self._code, code)
+            self._run_one(item)
             if self._progress is not None:
                 failed = self._runs - self._succeeded
                 self._progress.update(
@@ -97,24 +95,32 @@ class Batch:
             if self._stopped:
                 break
 
-    def _run_one(self, item: Input) -> int:
-        """Run one event, print its result and return its exit code."""
+    def _run_one(self, item: Input) -> None:
+        """Run one event, count it and print its result."""
         head: dict[str, Any] = {"run": self._runs}
         if item.line is not None:
             head["line"] = item.line
         if item.problem is not None:
-            return self._report(head, item.problem)
+            self._report(head, item.problem)
+            return
         try:
             result = self._invoke(item.data)
         except LocalError as error:
-            return self._report(head, error)
+            self._report(head, error)
+            return
         except Interrupted:
+            self._stop()
             stopped = {"kind": "cancelled", "message": "the run was stopped"}
             self._console.end()
             self._console.result({**head, "status": "interrupted", "error": stopped})
             raise
+        self._count(self._judge(result))
         self._console.result({**head, **self._describe(result)})
-        return self._judge(result)
+
+    def _count(self, code: int) -> None:
+        # Before the result is printed, which may be interrupted.
+        self._succeeded += code == ExitCode.SUCCESS
+        self._code = max(self._code, code)
 
     def _invoke(self, data: object) -> Result:
         attempt = new_attempt(workflow=self._plan.workflow)
@@ -189,7 +195,13 @@ class Batch:
             process.kill()
             self._console.end()
 
-    def _report(self, head: dict[str, Any], error: LocalError) -> int:
+    def _stop(self) -> None:
+        self._stopped = True
+        if self._progress is not None:
+            self._progress.close()
+        self._console.stop()
+
+    def _report(self, head: dict[str, Any], error: LocalError) -> None:
         status = "not_run" if isinstance(error, InputError) else "failed"
         body: dict[str, Any] = {"kind": error.kind, "code": error.code}
         if isinstance(error, RunFailure):
@@ -197,9 +209,9 @@ class Batch:
             if error.exit_status is not None:
                 body["exit_status"] = error.exit_status
         body["message"] = error.summary
+        self._count(exit_code_of(error))
         self._console.note(f"run {head['run']}: {error}")
         self._console.result({**head, "status": status, "error": body})
-        return exit_code_of(error)
 
     def _describe(self, result: Result) -> dict[str, Any]:
         value: dict[str, Any] = {"status": result.status}

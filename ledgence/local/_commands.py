@@ -49,6 +49,25 @@ def cli() -> None:
     """Run Ledgence programs on this machine."""
 
 
+class _Seconds(click.ParamType[float]):
+    """A finite time above zero and of at most a day."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or say what is allowed."""
+        try:
+            seconds = float(str(value))
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds <= _DAY_SECONDS:  # refuses what is not a number, too
+            self.fail(f"{value!r} is not a number of seconds up to a day", param, ctx)
+        return seconds
+
+
+_DAY_SECONDS = 86_400
 _EXAMPLES = """\b
 Examples:
   ledgence-local run program.py:handle --data '{"name": "Ada"}'
@@ -101,7 +120,7 @@ Exit codes, with several runs the highest that occurred:
     help="For each event, a start of the process included.",
     metavar="SECONDS",
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    type=_Seconds(),
 )
 @click.option(
     "--start-timeout",
@@ -109,7 +128,7 @@ Exit codes, with several runs the highest that occurred:
     help="For a start of the process.",
     metavar="SECONDS",
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    type=_Seconds(),
 )
 @click.option("--python", help="The interpreter to use.", metavar="PATH")
 @click.option("--pretty", help="Indent the results.", is_flag=True)

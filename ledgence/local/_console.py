@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, BinaryIO
+from typing import Any
 
 from ledgence.local._logs import Log
 from ledgence.local._progress import Progress
+from ledgence.local._streams import Stream
 from ledgence.local._tracebacks import TracebackTrimmer
 from ledgence.worker._profile import encode_frame
 
@@ -23,16 +23,13 @@ _SHOWN_FRAME_BYTES = 4_096
 _PARTIAL_LINE = 8_192
 _REMEMBERED_RUNS = 256
 
-Guard = Callable[[], AbstractContextManager[None]]
-
 
 class Console:
     """The listener of the command ``run``.
 
     Args:
-        out: Where results go, as bytes, one JSON object each.
+        out: Where results go, one JSON object each.
         err: Where logs, program output and notes go.
-        guard: Entered around each write, which may block.
         pretty: Indent the results.
         frames: Show the frames and the runner's own traceback lines.
         runner_directory: Whose frames are left out of tracebacks.
@@ -41,10 +38,9 @@ class Console:
 
     def __init__(
         self,
-        out: BinaryIO,
-        err: BinaryIO,
+        out: Stream,
+        err: Stream,
         *,
-        guard: Guard,
         pretty: bool,
         frames: bool,
         runner_directory: str,
@@ -52,7 +48,6 @@ class Console:
     ) -> None:
         self._out = out
         self._err = err
-        self._guard = guard
         self._pretty = pretty
         self._frames = frames
         self._progress = progress
@@ -61,6 +56,7 @@ class Console:
         self._partial = ""
         self._mark = "[runner] "
         self._runs: OrderedDict[str, int] = OrderedDict()
+        self._stopping = False
 
     def begin(self, run: int, event_id: str) -> None:
         """From now on program output belongs to this run."""
@@ -90,10 +86,15 @@ class Console:
             data = text.encode()
         else:
             data = encode_frame(value, _RESULT_BYTES, max_depth=_RESULT_DEPTH)
-        with self._guard():
-            if self._progress is None or not self._progress.result(data):
-                self._out.write(data)
-                self._out.flush()
+        if self._stopping:
+            self._out.last_words(data)
+        elif self._progress is None or not self._progress.result(data):
+            self._out.write(data)
+
+    def stop(self) -> None:
+        """From now on say only what the readers take at once."""
+        self._stopping = True
+        self._progress = None
 
     def note(self, text: str) -> None:
         """Print something of the command itself."""
@@ -145,12 +146,10 @@ class Console:
 
     def _line(self, text: str) -> None:
         data = text.encode(errors="replace") + b"\n"
-        with self._guard():
-            if self._progress is not None and self._progress.line(data):
-                return
-            try:
+        if self._progress is not None and self._progress.line(data):
+            return
+        with contextlib.suppress(OSError):  # the results count without the logs, too
+            if self._stopping:
+                self._err.last_words(data)
+            else:
                 self._err.write(data)
-                self._err.flush()
-            except OSError:
-                # Nobody listens to logs any more; the results still count.
-                self._progress = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import os
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 __all__ = ["Progress"]
+
+Guard = Callable[[], AbstractContextManager[None]]
 
 # Shorter work needs no bar, and then the display library is never imported.
 _SILENT_SECONDS = 0.4
@@ -21,19 +25,29 @@ class Progress:
 
     Args:
         size: The bytes of the source when known; else the bar only pulses.
+        guard: Entered around each write to the terminal, which may block.
+        clock: Seconds; a bar appears only after a while.
     """
 
-    def __init__(self, size: int | None) -> None:
+    def __init__(
+        self,
+        size: int | None,
+        guard: Guard,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._size = size
-        self._began = time.monotonic()
+        self._guard = guard
+        self._clock = clock
+        self._began = clock()
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
-        self._shared = sys.stdout.isatty()
+        self._shared = os.isatty(1)
 
     def update(self, *, runs: int, failed: int, position: int) -> None:
         """Show how far the work is."""
         if self._bar is None:
-            if time.monotonic() - self._began < _SILENT_SECONDS:
+            if self._clock() - self._began < _SILENT_SECONDS:
                 return
             self._open()
         fields: dict[str, Any] = {"runs": runs, "failed": failed}
@@ -51,7 +65,8 @@ class Progress:
         from rich.text import Text  # noqa: PLC0415 - see _open
 
         text = Text(data.decode(errors="replace").removesuffix("\n"))
-        self._bar.console.print(text, soft_wrap=True, highlight=False)
+        with self._guard():
+            self._bar.console.print(text, soft_wrap=True, highlight=False)
         return True
 
     def close(self) -> None:

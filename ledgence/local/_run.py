@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ledgence.local._launch import Launch, default_bootstrap
 from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._progress import Progress
 from ledgence.local._signals import SignalWatch
+from ledgence.local._streams import Stream, fill_standard_descriptors
 from ledgence.local._target import Target, find_interpreter, find_target
 
 __all__ = ["Options", "run"]
@@ -42,12 +43,14 @@ class Options:
 
 def run(options: Options) -> int:
     """Run the command and return its exit code."""
+    readable = fill_standard_descriptors()
     token = CancelToken()
     try:
+        _check_stdin(options, readable=readable)
         with SignalWatch(token) as signals:
             return _run(options, token, signals)
     except (TargetError, InputError) as error:
-        sys.stderr.write(f"ledgence-local: {error}\n")
+        _complain(f"ledgence-local: {error}\n")
         return ExitCode.USAGE
     except Interrupted as stop:
         return exit_code_of_signal(stop.signal)
@@ -70,18 +73,22 @@ def _run(options: Options, token: CancelToken, signals: SignalWatch) -> int:
         workflow=options.workflow,
         observe=options.observe,
     )
-    watched = inputs.many and sys.stderr.isatty()
-    progress = Progress(inputs.size) if watched else None
+    watched = inputs.many and os.isatty(2)
+    progress = Progress(inputs.size, signals.immediately) if watched else None
     console = Console(
-        sys.stdout.buffer,
-        sys.stderr.buffer,
-        guard=signals.immediately,
+        Stream(1, token),
+        Stream(2, token),
         pretty=options.pretty,
         frames=options.verbose,
         runner_directory=str(Path(launch.bootstrap).parent),
         progress=progress,
     )
     return Batch(plan, console, cancel=token, progress=progress).run()
+
+
+def _check_stdin(options: Options, *, readable: bool) -> None:
+    if not readable and "-" in (options.data, options.events):
+        raise InputError("standard input is closed", code="input_unreadable")
 
 
 def _find_launch(options: Options) -> Launch:
@@ -116,6 +123,11 @@ def _open_inputs(options: Options) -> Inputs:
     if options.data is not None:
         return one_value(options.data)
     return Inputs(lambda _wait: iter([Input()]), many=False)
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody listens; the exit code says it
+        os.write(2, text.encode(errors="replace"))
 
 
 def _forget_stdout() -> None:

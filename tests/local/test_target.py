@@ -1,5 +1,3 @@
-import json
-import os
 import sys
 
 import pytest
@@ -7,24 +5,7 @@ import pytest
 from ledgence.local._errors import TargetError
 from ledgence.local._manifest import Manifest
 from ledgence.local._target import Target, find_interpreter, find_target
-
-HERE = "{}.{}".format(*sys.version_info[:2])
-SYSTEM = {"Linux": "linux", "Darwin": "macos"}[os.uname().sysname]
-ARCH = {"amd64": "x86_64", "arm64": "aarch64"}.get(
-    os.uname().machine, os.uname().machine
-)
-
-
-def manifest(directory, **changes):
-    value = {
-        "schema_version": 1,
-        "program": {"id": "p", "version": "1"},
-        "runtime": {"kind": "python", "python": HERE, "protocol": 2},
-        "handler": "program:handle",
-        "platform": {"os": SYSTEM, "arch": ARCH},
-        **changes,
-    }
-    (directory / "ledgence-program.json").write_text(json.dumps(value))
+from tests.support.programs import ARCH, HERE, SYSTEM, write_manifest
 
 
 def refusal(text, **options):
@@ -183,7 +164,7 @@ def test_every_way_to_define_a_name_is_seen(tmp_path, source):
 
 
 def test_a_program_directory_is_a_target(tmp_path):
-    manifest(tmp_path)
+    write_manifest(tmp_path)
     target = find_target(f"{tmp_path}/")
     assert (target.root, target.handler, target.protocol) == (
         tmp_path,
@@ -194,7 +175,7 @@ def test_a_program_directory_is_a_target(tmp_path):
 
 
 def test_the_manifests_protocol_cannot_be_overruled(tmp_path):
-    manifest(tmp_path)
+    write_manifest(tmp_path)
     assert find_target(str(tmp_path), protocol=2).protocol == 2
     error = refusal(tmp_path, protocol=3)
     assert (error.code, error.kind) == ("protocol_mismatch", "incompatible")
@@ -202,13 +183,13 @@ def test_the_manifests_protocol_cannot_be_overruled(tmp_path):
 
 def test_a_package_for_another_platform_is_incompatible(tmp_path):
     other = "aarch64" if ARCH == "x86_64" else "x86_64"
-    manifest(tmp_path, platform={"os": SYSTEM, "arch": other})
+    write_manifest(tmp_path, platform={"os": SYSTEM, "arch": other})
     error = refusal(tmp_path)
     assert (error.code, error.kind) == ("platform_mismatch", "incompatible")
 
 
 def test_a_bad_manifest_is_told_as_such(tmp_path):
-    manifest(tmp_path, handler="a:b:c")
+    write_manifest(tmp_path, handler="a:b:c")
     assert refusal(tmp_path).code == "manifest_invalid"
 
 
