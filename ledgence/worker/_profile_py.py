@@ -21,9 +21,12 @@ from ledgence.worker._profile_py_walk import INT_MAX, INT_MIN, real_type, walk
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ledgence.worker._profile_py_json import Encoder
+
+    Judge = Callable[[Any, type[object]], int]
 
 __all__ = [
     "BUILD",
@@ -42,6 +45,7 @@ __all__ = [
 BUILD = 1
 
 _NO_LIMIT = 2**63
+_TROUBLE = 2 * _NO_LIMIT  # more than any budget
 # One digit of an int: such operands compare fastest.
 _SMALL_MAX = 2**30 - 1
 _SMALL_MIN = -_SMALL_MAX
@@ -66,7 +70,7 @@ def encode(
         ProfileError: ``bytes``, ``depth``, ``cycle``, ``type``, ``key_type``,
             ``surrogate``, ``int_range`` or ``non_finite``, with the path.
     """
-    data = _quick(_SORTED, value, limit, max_depth)
+    data = _quick(_SORTED, value, limit, max_depth, _refused)
     if data is not None and len(data) <= limit:
         return data
     return _canonical(data, value, limit, max_depth, received=received)
@@ -109,7 +113,7 @@ def check_wire(value: Any, *, max_depth: int = 64) -> None:
     Raises:
         ProfileError: As ``encode``, except ``bytes``.
     """
-    if _quick(_ITERATED, value, _NO_LIMIT, max_depth) is None:
+    if _quick(_ITERATED, value, _NO_LIMIT, max_depth, _held) is None:
         _reference(value, None, max_depth, exact=False)
 
 
@@ -127,7 +131,7 @@ def encode_frame(value: dict[str, Any], limit: int, *, max_depth: int = 65) -> b
     Raises:
         ProfileError: As ``encode``.
     """
-    data = _quick(_ITERATED, value, limit, max_depth)
+    data = _quick(_ITERATED, value, limit, max_depth, _held)
     if data is None:
         out = bytearray()
         _reference(value, limit, max_depth, exact=False, out=out)
@@ -191,13 +195,14 @@ def _prefix(message: str, room: int) -> str:
 
 
 def _quick(
-    write: Encoder | None, value: Any, limit: int, max_depth: int
+    write: Encoder | None, value: Any, limit: int, max_depth: int, other: Judge
 ) -> bytes | None:
     """The JSON text of a value in which nothing is wrong, else maybe None."""
     if write is None:
         return None
     try:
-        if _plain_items((value,), limit, max_depth) < 0:
+        # The value as the only item of an array, whose brackets are not counted.
+        if _plain_items((value,), limit + 1, max_depth, other) < 0:
             return None
         return "".join(write(value, 0)).encode()
     except (ValueError, RecursionError):
@@ -205,23 +210,32 @@ def _quick(
         return None
 
 
-def _plain_items(items: list[Any] | tuple[Any, ...], budget: int, room: int) -> int:
-    """Charge an array's children; below zero is trouble of any kind.
+def _plain_items(
+    items: list[Any] | tuple[Any, ...], budget: int, room: int, other: Judge
+) -> int:
+    """Take an array's text from the budget; below zero is trouble of any kind.
 
-    The charge is a lower bound of that of section 2.2: a string is charged by its
-    code points. Cycles need no test of their own: they end at the depth. ``room`` is
-    how many containers may still be inside each other.
+    What is taken is the least that the text can be: a byte for a number, quotes and a
+    byte for each code point of a string. No value is refused for it that the contract
+    accepts, as a float adds no more to the allowance than it has bytes above one.
+    Cycles need no test of their own: they end at the depth.
+
+    Args:
+        items: The array; a byte of it is paid for already, as of any node.
+        budget: The bytes that are left.
+        room: How many containers may be inside each other, this one counted.
+        other: What an object of no exact type takes, itself paid for.
     """
-    budget -= len(items)
+    budget -= 2 * len(items) or 1
     if budget < 0 or room < 0:
         return -1
     # A snapshot: another thread may append as fast as this loop goes on.
     for item in tuple(items):
         kind = real_type(item)
         if kind is str:
-            budget -= len(item)
+            budget -= len(item) + 1
         elif kind is dict:
-            budget = _plain_members(item, budget, room - 1)
+            budget = _plain_members(item, budget, room - 1, other)
             if budget < 0:
                 return -1
         elif kind is int:
@@ -233,29 +247,33 @@ def _plain_items(items: list[Any] | tuple[Any, ...], budget: int, room: int) -> 
         elif item is None or kind is float or kind is bool:
             pass
         elif kind is list or kind is tuple:
-            budget = _plain_items(item, budget, room - 1)
+            budget = _plain_items(item, budget, room - 1, other)
             if budget < 0:
                 return -1
         else:
-            return -1
+            budget -= other(item, kind)
     return budget
 
 
-def _plain_members(members: dict[Any, Any], budget: int, room: int) -> int:
-    """Charge an object's members, as ``_plain_items``."""
-    budget -= 2 * len(members)
+def _plain_members(
+    members: dict[Any, Any], budget: int, room: int, other: Judge
+) -> int:
+    """Take an object's text from the budget, as ``_plain_items``."""
+    budget -= 5 * len(members) or 1
     if budget < 0 or room < 0:
         return -1
     for name, item in members.items():
-        if type(name) is not str:
+        if type(name) is str:
+            budget -= len(name)
+        elif issubclass(type(name), str):
+            budget -= other(name, real_type(name)) - 1
+        else:
             return -1
         kind = real_type(item)
         if kind is str:
-            budget -= len(name) + len(item)
-            continue
-        budget -= len(name)
-        if kind is dict:
-            budget = _plain_members(item, budget, room - 1)
+            budget -= len(item) + 1
+        elif kind is dict:
+            budget = _plain_members(item, budget, room - 1, other)
             if budget < 0:
                 return -1
         elif kind is int:
@@ -266,12 +284,30 @@ def _plain_members(members: dict[Any, Any], budget: int, room: int) -> int:
         elif item is None or kind is bool or kind is float:
             pass
         elif kind is list or kind is tuple:
-            budget = _plain_items(item, budget, room - 1)
+            budget = _plain_items(item, budget, room - 1, other)
             if budget < 0:
                 return -1
         else:
-            return -1
+            budget -= other(item, kind)
     return budget
+
+
+def _refused(_item: Any, _kind: type[object]) -> int:
+    """Under the canonical rules any object of another type is trouble."""
+    return _TROUBLE
+
+
+def _held(item: Any, kind: type[object]) -> int:
+    """Under the wire rules scalars of subclasses are spelled by what they hold.
+
+    Only methods of the built-in types are called: the object is never asked.
+    """
+    if issubclass(kind, str):
+        return str.__len__(item) + 1
+    if issubclass(kind, int):
+        fits = int.__ge__(item, INT_MIN) and int.__le__(item, INT_MAX)
+        return 0 if fits else _TROUBLE
+    return 0 if issubclass(kind, float) else _TROUBLE
 
 
 def _canonical(

@@ -17,7 +17,7 @@ from ledgence.worker._profile_py_json import quote
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 __all__ = ["INT_MAX", "INT_MIN", "real_type", "walk"]
@@ -268,22 +268,19 @@ class _Walk:
 
     def opened(self, item: Any) -> _Open:
         kind = real_type(item)
-        if kind is dict:
-            members = item.items()
+        items: Iterable[Any] = item
+        if issubclass(kind, dict):
+            members: Iterable[tuple[Any, Any]] = item.items()
             if self.ordered:
                 members = sorted(members)
-            return _Open(item, iter(members), is_object=True)
-        if kind is list:
-            # Never more than it holds now: another thread may append as fast as
-            # this walk goes on.
-            return _Open(item, enumerate(islice(item, len(item))), is_object=False)
-        if kind is tuple:
-            return _Open(item, enumerate(item), is_object=False)
-        if issubclass(kind, dict):
-            inner = _Open(item, iter(item.items()), is_object=True)
+            inner = _Open(item, iter(members), is_object=True)
         else:
-            inner = _Open(item, enumerate(item), is_object=False)
-        inner.hooks = True
+            if kind is list:
+                # Never more than it holds now: another thread may append as fast as
+                # this walk goes on.
+                items = islice(items, len(item))
+            inner = _Open(item, enumerate(items), is_object=False)
+        inner.hooks = not (kind is dict or kind is list or kind is tuple)
         return inner
 
     def leave(self, frame: _Open, root: _Open) -> _Open:
