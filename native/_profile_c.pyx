@@ -17,7 +17,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.dict cimport (
-    PyDict_Check, PyDict_CheckExact, PyDict_Copy, PyDict_Next, PyDict_Size,
+    PyDict_Check, PyDict_CheckExact, PyDict_Copy, PyDict_Next,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.list cimport (
@@ -41,6 +41,9 @@ from ledgence.worker._exceptions import ProfileError
 # Equal to ledgence.worker._profile.BUILD, or this binary is stale and not used.
 BUILD = 1
 
+cdef extern from "Python.h":
+    Py_ssize_t PyDict_GET_SIZE(object dict) noexcept
+
 cdef extern from "output.h":
     enum:
         WRITE_SURROGATE
@@ -54,7 +57,22 @@ cdef extern from "output.h":
     int output_room(Output *out, Py_ssize_t more) except -1
     bytes output_take(Output *out)
 
+cdef extern from "kinds.h":
+    enum:
+        KIND_TEXT
+        KIND_INTEGER
+        KIND_DICT
+        KIND_LIST
+        KIND_FLOAT
+        KIND_NULL
+        KIND_TRUE
+        KIND_FALSE
+        KIND_TUPLE
+        KIND_OTHER
+    int kind_of(PyObject *value) noexcept
+
 cdef extern from "text.h":
+    void shuffle_open() noexcept
     Py_ssize_t text_length(object text) except -1
     int text_put(Output *out, object text, Py_ssize_t *utf8) except -1
     Py_ssize_t text_fit(object text, Py_ssize_t most, Py_ssize_t room) except -1
@@ -122,7 +140,7 @@ cdef enum:
     TROUBLE
     CONTAINER
 
-# What a wire walk does with its tokens.
+# What a walk does with the tokens of the text.
 cdef enum:
     IGNORE
     COUNT
@@ -134,11 +152,14 @@ cdef struct Walk:
     Py_ssize_t allowance    # of section 4; stays 0 in strict mode
     int max_depth
     bint received
-    int tokens              # wire walks: IGNORE, COUNT or WRITE
+    bint ordered            # write members in the order of their names
+    int tokens              # WRITE, COUNT or IGNORE
     const char *reason      # set with TROUBLE, except by the writing walk
     PyObject *open[MOST_DEPTH]
     Output out
     Members members
+
+shuffle_open()
 
 include "common.pxi"
 include "write.pxi"
@@ -174,9 +195,7 @@ def fingerprint(value, limit, *, max_depth=96, bint received=False):
 
 def check_wire(value, *, max_depth=64):
     """Raise unless the value follows the wire rules (section 7)."""
-    cdef Walk walk
-    walk_open(&walk, ENDLESS, depth_of(max_depth), False)
-    wire_or_raise(&walk, IGNORE, value, None, max_depth)
+    wire_checked(value, max_depth)
 
 
 def encode_frame(value, limit, *, max_depth=65):

@@ -78,7 +78,7 @@ cdef object find_sha256():
     return sha256
 
 
-cdef inline int charge_text(Walk *walk, object text) except -1:
+cdef int charge_text(Walk *walk, object text) except -1:
     """The string rule of section 2.2; adds the quoted text to the size."""
     cdef Py_ssize_t utf8 = 0, extra = 0
     if text_length(text) > walk.remaining:
@@ -95,10 +95,12 @@ cdef inline Py_ssize_t double_length(double value) noexcept:
     return double_put(text, value) - text
 
 
-cdef inline int charge_float(Walk *walk, double value) noexcept:
+cdef int charge_float(Walk *walk, double value) noexcept:
     cdef Py_ssize_t length
     if not isfinite(value):
         return trouble(walk, b"non_finite")
+    if walk.tokens == IGNORE:
+        return OK
     length = double_length(value)
     walk.size += length
     if walk.received and length > 3:
@@ -106,32 +108,27 @@ cdef inline int charge_float(Walk *walk, double value) noexcept:
     return OK
 
 
-cdef int charge_node(Walk *walk, object value) except -1:
-    """Steps 1 to 6 of section 2.2 for any value; CONTAINER where step 7 is next."""
+cdef inline int charge_node(Walk *walk, PyObject *value, int kind) except -1:
+    """Steps 1 to 6 of section 2.2; CONTAINER where step 7 is next."""
     cdef Integer integer
     walk.remaining -= 1
     if walk.remaining < 0:
         return trouble(walk, b"bytes")
-    if PyUnicode_CheckExact(value):
-        return charge_text(walk, value)
-    if PyDict_CheckExact(value) or PyList_CheckExact(value):
-        return CONTAINER
-    if PyLong_CheckExact(value):
-        if not integer_read(value, &integer):
+    if kind == KIND_TEXT:
+        return charge_text(walk, <object>value)
+    if kind == KIND_INTEGER:
+        if not integer_read(<object>value, &integer):
             return trouble(walk, b"int_range")
         walk.size += integer_length(&integer)
         return OK
-    if value is None or value is True:
-        walk.size += 4
-        return OK
-    if value is False:
-        walk.size += 5
-        return OK
-    if PyFloat_CheckExact(value):
-        return charge_float(walk, PyFloat_AS_DOUBLE(value))
-    if PyTuple_CheckExact(value):
+    if kind == KIND_DICT or kind == KIND_LIST or kind == KIND_TUPLE:
         return CONTAINER
-    return trouble(walk, b"type")
+    if kind == KIND_FLOAT:
+        return charge_float(walk, PyFloat_AS_DOUBLE(<object>value))
+    if kind == KIND_OTHER:
+        return trouble(walk, b"type")
+    walk.size += 5 if kind == KIND_FALSE else 4
+    return OK
 
 
 cdef object decoded(object line, bint unique):

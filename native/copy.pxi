@@ -26,45 +26,55 @@ cdef object copied(object value, object limit, object max_depth, bint received):
 
 # The copying functions return None with walk.reason set when there is trouble.
 
-cdef object copy_value(Walk *walk, object value, int depth):
-    return copy_container(walk, value, depth) if charge_node(walk, value) == CONTAINER else value
+cdef inline object copy_value(Walk *walk, object value, int depth):
+    cdef int kind = kind_of(<PyObject *>value)
+    if charge_node(walk, <PyObject *>value, kind) == CONTAINER:
+        return copy_container(walk, value, kind, depth)
+    return value
 
 
-cdef object copy_container(Walk *walk, object value, int depth):
+cdef object copy_container(Walk *walk, object value, int kind, int depth):
     if depth >= walk.max_depth:
         trouble(walk, b"depth")
         return None
-    if PyDict_CheckExact(value):
-        return copy_dict(walk, value, depth)
-    if len(value) > walk.remaining:
-        trouble(walk, b"bytes") # before room is taken: each item costs at least 1
+    if kind == KIND_DICT:
+        return copy_dict(walk, value, depth + 1)
+    # Before room is taken: each item costs at least 1.
+    if (
+        PyList_GET_SIZE(value) if kind == KIND_LIST else PyTuple_GET_SIZE(value)
+    ) > walk.remaining:
+        trouble(walk, b"bytes")
         return None
-    if PyList_CheckExact(value):
-        return copy_items(walk, PyList_GetSlice(value, 0, PyList_GET_SIZE(value)), depth)
-    return copy_items(walk, list(<tuple>value), depth)
+    if kind == KIND_LIST:
+        value = PyList_GetSlice(value, 0, PyList_GET_SIZE(value))
+    else:
+        value = list(<tuple>value)
+    return copy_items(walk, value, depth + 1)
 
 
 cdef list copy_items(Walk *walk, list result, int depth):
+    """Replace the containers in a list of our own by their copies."""
     cdef Py_ssize_t i, count = PyList_GET_SIZE(result)
-    cdef int status
+    cdef PyObject *item
+    cdef int kind
     walk.size += array_marks(count)
     for i in range(count):
-        item = <object>PyList_GET_ITEM(result, i)
-        status = charge_node(walk, item)
-        if status == CONTAINER:
-            item = copy_container(walk, item, depth + 1)
-            result[i] = item
+        item = PyList_GET_ITEM(result, i)
+        kind = kind_of(item)
+        if charge_node(walk, item, kind) == CONTAINER:
+            result[i] = copy_container(walk, <object>item, kind, depth)
         if walk.reason != NULL:
             return None
     return result
 
 
 cdef dict copy_dict(Walk *walk, object value, int depth):
-    cdef Py_ssize_t i, first = walk.members.used, count = PyDict_Size(value)
-    cdef Member *member
+    cdef Py_ssize_t i, first = walk.members.used, count = PyDict_GET_SIZE(value)
+    cdef PyObject *name
+    cdef PyObject *item
     cdef dict result
     cdef bint whole
-    cdef int order
+    cdef int order, kind
     walk.size += array_marks(count) + count
     if count > walk.remaining:
         trouble(walk, b"bytes")
@@ -76,16 +86,16 @@ cdef dict copy_dict(Walk *walk, object value, int depth):
     whole = order == MEMBERS_IN_ORDER
     result = PyDict_Copy(value) if whole else {}
     for i in range(first, walk.members.used):
-        member = &walk.members.items[i]
-        name = <object>member.name
-        item = <object>member.value
+        name = walk.members.items[i].name
+        item = walk.members.items[i].value
+        kind = kind_of(item)
         walk.remaining -= 1
-        if charge_text(walk, name) != OK:
+        if charge_text(walk, <object>name) != OK:
             return None
-        if charge_node(walk, item) == CONTAINER:
-            result[name] = copy_container(walk, item, depth + 1)
+        if charge_node(walk, item, kind) == CONTAINER:
+            result[<object>name] = copy_container(walk, <object>item, kind, depth)
         elif not whole:
-            result[name] = item
+            result[<object>name] = <object>item
         if walk.reason != NULL:
             return None
     walk.members.used = first

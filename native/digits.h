@@ -4,13 +4,16 @@
 
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the compiled twin reads and writes eight bytes at a time, least significant first"
 #endif
 
-/* Room that integer_put needs: the sign and 19 digits of -2**63, or 20 digits. */
-#define INTEGER_ROOM 24
+/* Room that integer_put needs: a sign, 20 digits, and whole words are stored. */
+#define INTEGER_ROOM 32
 
 static const char TWO_DIGITS[201] =
     "00010203040506070809101112131415161718192021222324"
@@ -55,12 +58,29 @@ static inline int
 digits17_put(char *out, uint64_t value)
 {
     uint64_t low = value % 100000000, rest = value / 100000000;
-    uint64_t first = rest / 100000000;
-    uint64_t a = eight_digits((uint32_t)(rest % 100000000));
-    uint64_t b = eight_digits((uint32_t)low);
-    uint64_t ascii;
+    uint64_t first = rest / 100000000, high = rest % 100000000;
 
     out[0] = (char)('0' + first);
+#ifdef __SSE2__
+    /* As eight_digits, both halves at once; 3518437209 / 2**45 stands for 1/10000, 5243 /
+     * 2**19 for 1/100 and 6554 / 2**16 for 1/10. */
+    __m128i eights = _mm_set_epi64x((long long)low, (long long)high);
+    __m128i quotient = _mm_srli_epi64(
+        _mm_mul_epu32(eights, _mm_set1_epi32((int)3518437209u)), 45);
+    __m128i rest4 = _mm_sub_epi64(eights, _mm_mul_epu32(quotient, _mm_set1_epi32(10000)));
+    __m128i fours = _mm_or_si128(quotient, _mm_slli_epi64(rest4, 32));
+    quotient = _mm_srli_epi16(_mm_mulhi_epu16(fours, _mm_set1_epi16(5243)), 3);
+    __m128i rest2 = _mm_sub_epi16(fours, _mm_mullo_epi16(quotient, _mm_set1_epi16(100)));
+    __m128i twos = _mm_or_si128(quotient, _mm_slli_epi32(rest2, 16));
+    quotient = _mm_mulhi_epu16(twos, _mm_set1_epi16(6554));
+    __m128i rest1 = _mm_sub_epi16(twos, _mm_mullo_epi16(quotient, _mm_set1_epi16(10)));
+    __m128i ones = _mm_or_si128(quotient, _mm_slli_epi16(rest1, 8));
+    _mm_storeu_si128((__m128i *)(out + 1), _mm_or_si128(ones, _mm_set1_epi8('0')));
+    unsigned zeros = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(ones, _mm_setzero_si128()));
+    /* One bit above them stands for the first digit. */
+    return 32 - __builtin_clz((zeros ^ 0xffffu) << 1 | 1);
+#else
+    uint64_t a = eight_digits((uint32_t)high), b = eight_digits((uint32_t)low), ascii;
     ascii = a | ASCII_ZEROS;
     memcpy(out + 1, &ascii, 8);
     ascii = b | ASCII_ZEROS;
@@ -68,33 +88,48 @@ digits17_put(char *out, uint64_t value)
     if (b != 0)
         return 17 - __builtin_clzll(b) / 8;
     return a != 0 ? 9 - __builtin_clzll(a) / 8 : 1;
+#endif
 }
 
-/* Write an unsigned integer and return the end of its text. */
+/* Write value < 10**8 without leading zeros (8 bytes of room); return the end. */
+static inline char *
+eight_digits_put(char *out, uint32_t value)
+{
+    if (value < 100) {
+        const char *two = TWO_DIGITS + 2 * value + (value < 10);
+        out[0] = two[0];
+        out[1] = two[1]; /* after a single digit: overwritten by what follows */
+        return out + 1 + (value >= 10);
+    }
+    uint64_t digits = eight_digits(value);
+    int zeros = __builtin_ctzll(digits) & ~7; /* bits of the leading zeros */
+
+    digits = (digits | ASCII_ZEROS) >> zeros;
+    memcpy(out, &digits, 8);
+    return out + 8 - zeros / 8;
+}
+
+/* Write an unsigned integer (INTEGER_ROOM bytes of room) and return its end. */
 static inline char *
 unsigned_put(char *out, uint64_t value)
 {
-    if (value < 100) {
-        if (value < 10) {
-            *out = (char)('0' + value);
-            return out + 1;
-        }
-        memcpy(out, TWO_DIGITS + 2 * value, 2);
-        return out + 2;
-    }
-    int count = digit_count(value);
-    char *end = out + count, *at = end;
+    uint64_t low;
 
-    while (value >= 100) {
-        at -= 2;
-        memcpy(at, TWO_DIGITS + 2 * (value % 100), 2);
-        value /= 100;
+    if (value < 100000000)
+        return eight_digits_put(out, (uint32_t)value);
+    if (value >= 10000000000000000u) {
+        out = eight_digits_put(out, (uint32_t)(value / 10000000000000000u));
+        value %= 10000000000000000u;
+        low = eight_digits((uint32_t)(value / 100000000)) | ASCII_ZEROS;
+        memcpy(out, &low, 8);
+        out += 8;
     }
-    if (value >= 10)
-        memcpy(at - 2, TWO_DIGITS + 2 * value, 2);
-    else
-        at[-1] = (char)('0' + value);
-    return end;
+    else {
+        out = eight_digits_put(out, (uint32_t)(value / 100000000));
+    }
+    low = eight_digits((uint32_t)(value % 100000000)) | ASCII_ZEROS;
+    memcpy(out, &low, 8);
+    return out + 8;
 }
 
 #endif

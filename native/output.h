@@ -1,6 +1,7 @@
 /* One growing buffer that ends as a bytes object.
  *
- * Short results stay on the C stack and are copied once; longer ones are written into a
+ * Writing begins in a scratch area that is kept for ever, so that ordinary results need
+ * one allocation of the right size and no fresh pages. What outgrows it is written into a
  * bytes object that is cut to size at the end. The room never grows much past `ceiling`,
  * the size that no accepted result exceeds: output_grow refuses as soon as more than that
  * has been written.
@@ -11,7 +12,12 @@
 #include <Python.h>
 #include <string.h>
 
-#define OUTPUT_FIRST 1024
+#define OUTPUT_SCRATCH (1 << 18)
+#define OUTPUT_SMALL 512
+
+/* The interpreter lock guards both; user code that a walk calls may find it taken. */
+static char output_scratch[OUTPUT_SCRATCH];
+static int output_scratch_taken = 0;
 
 /* What the writers return besides a length or 0. */
 #define WRITE_FAILED (-1)    /* a Python exception is set */
@@ -22,16 +28,24 @@ typedef struct {
     char *at;  /* where the next byte goes */
     char *end; /* end of the room */
     char *start;
-    PyObject *bytes; /* owns the room once it is not `first` */
+    PyObject *bytes; /* owns the room when it is neither the scratch area nor `small` */
+    int scratch;     /* this buffer has taken the scratch area */
     Py_ssize_t ceiling;
-    char first[OUTPUT_FIRST];
+    char small[OUTPUT_SMALL];
 } Output;
 
 static inline void
 output_open(Output *out, Py_ssize_t ceiling)
 {
-    out->at = out->start = out->first;
-    out->end = out->first + OUTPUT_FIRST;
+    out->scratch = !output_scratch_taken;
+    out->start = out->small;
+    out->end = out->small + OUTPUT_SMALL;
+    if (out->scratch) {
+        output_scratch_taken = 1;
+        out->start = output_scratch;
+        out->end = output_scratch + OUTPUT_SCRATCH;
+    }
+    out->at = out->start;
     out->bytes = NULL;
     out->ceiling = ceiling;
 }
@@ -45,6 +59,9 @@ output_size(const Output *out)
 static inline void
 output_drop(Output *out)
 {
+    if (out->scratch)
+        output_scratch_taken = 0;
+    out->scratch = 0;
     Py_CLEAR(out->bytes);
 }
 
@@ -52,7 +69,7 @@ static int
 output_grow(Output *out, Py_ssize_t more)
 {
     Py_ssize_t used = output_size(out);
-    Py_ssize_t room = 4 * (out->end - out->start);
+    Py_ssize_t room = 2 * (out->end - out->start);
 
     if (used > out->ceiling)
         return WRITE_OVER;
@@ -85,7 +102,7 @@ output_room(Output *out, Py_ssize_t more)
     return output_grow(out, more);
 }
 
-/* The bytes written; the buffer is empty afterwards. NULL with an exception set. */
+/* The bytes written, to be taken once. NULL with an exception set. */
 static inline PyObject *
 output_take(Output *out)
 {

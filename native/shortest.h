@@ -78,24 +78,16 @@ shortest_digits(uint64_t fraction, int biased, uint64_t *digits)
     uint64_t v = multiply_round_to_odd(g_high, g_low, cb << shift);
     uint64_t left = multiply_round_to_odd(g_high, g_low, cb_left << shift) + out;
     uint64_t right = multiply_round_to_odd(g_high, g_low, (cb + 2) << shift) - out;
-    uint64_t s = v >> 2;
-    uint64_t tens = s / 10 * 10;
-    int low_fits = left <= tens << 2;
-    int high_fits = (tens + 10) << 2 <= right;
+    uint64_t s = v >> 2, tens = s / 10 * 10, half = (s << 2) + 2;
+    int tens_down = left <= tens << 2, tens_up = (tens + 10) << 2 <= right;
+    int down = left <= s << 2, up = (s + 1) << 2 <= right;
+    /* Of s and s + 1: the one that fits, of two the nearer one, in the middle the even
+     * one. All of it without branches: random digits would mispredict them. */
+    int nearer = v > half || (v == half && (s & 1));
+    uint64_t fine = s + (uint64_t)(down != up ? up : nearer);
+    uint64_t coarse = tens + (tens_up ? 10 : 0);
 
-    if (low_fits != high_fits) {
-        *digits = low_fits ? tens : tens + 10;
-        return k;
-    }
-    low_fits = left <= s << 2;
-    high_fits = (s + 1) << 2 <= right;
-    if (low_fits != high_fits) {
-        *digits = low_fits ? s : s + 1;
-        return k;
-    }
-    /* Both fit: the nearer one, the even one in the middle. */
-    uint64_t half = (s << 2) + 2;
-    *digits = s + (v > half || (v == half && (s & 1)));
+    *digits = tens_down != tens_up ? coarse : fine;
     return k;
 }
 
@@ -158,7 +150,10 @@ double_put(char *out, double value)
     int exponent = shortest_digits(
         bits & (((uint64_t)1 << 52) - 1), (int)(bits >> 52), &digits);
     /* Normal doubles give 16 or 17 digits, only subnormal ones fewer. */
-    while (digits < 10000000000000000u) {
+    int sixteen = digits < 10000000000000000u;
+    digits = sixteen ? digits * 10 : digits;
+    exponent -= sixteen;
+    while (__builtin_expect(digits < 10000000000000000u, 0)) {
         digits *= 10;
         exponent--;
     }

@@ -124,9 +124,9 @@ string_of_astral(const unsigned char *at, const unsigned char *end)
     return text;
 }
 
-/* From UTF-8 with a byte from 0x80 on. `known`: it is well-formed, or unescaped, which
- * may hold surrogates; then `at` may lie in the scratch area only if `room` does not.
- * NULL without an exception when it is malformed. */
+/* From UTF-8 with a byte from 0x80 on, into `room` for as many code points. `known`: it is
+ * well-formed, or unescaped, which may spell surrogates. NULL without an exception when it
+ * is malformed. */
 static PyObject *
 string_of_utf8(
     Py_UCS2 *room, const unsigned char *at, const unsigned char *end, int known)
@@ -185,21 +185,38 @@ unicode_escape(const unsigned char *at, const unsigned char *end)
     return (a | b | c | d) < 0 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
-/* Unescape from `at` to `end` into `to`, which has room for as many bytes and 8 more:
- * the end of the result, or NULL where an escape is unknown. */
+/* Unescape from `at` to `end` into `to`, which has room for as many bytes and 16 more:
+ * the end of the result, or NULL where an escape is unknown. *wide becomes nonzero when
+ * an escape stands for a code point from U+0080 on. */
 static unsigned char *
-unescape(const unsigned char *at, const unsigned char *end, unsigned char *to)
+unescape(
+    const unsigned char *at, const unsigned char *end, unsigned char *to, int *wide)
 {
     static const unsigned char PLAIN[128] = {
         ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b',
         ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
     };
 
-    while (at < end) {
-        if (*at != '\\') {
-            *to++ = *at++;
-            continue;
+    for (;;) {
+        /* Up to the next backslash, eight bytes at a time. */
+        while (end - at >= 8) {
+            uint64_t word = load8(at);
+            uint64_t other = word ^ EACH_BYTE('\\');
+            /* The lowest zero byte of `other` is flagged exactly. */
+            uint64_t stop = (other - EACH_BYTE(1)) & ~other & HIGH_BITS;
+            memcpy(to, &word, 8);
+            if (stop) {
+                at += __builtin_ctzll(stop) / 8;
+                to += __builtin_ctzll(stop) / 8;
+                break;
+            }
+            at += 8;
+            to += 8;
         }
+        while (at < end && *at != '\\')
+            *to++ = *at++;
+        if (at == end)
+            return to;
         /* The scan for the closing quote has seen a byte after each backslash. */
         if (at[1] < 0x80 && PLAIN[at[1]]) {
             *to++ = PLAIN[at[1]];
@@ -217,12 +234,9 @@ unescape(const unsigned char *at, const unsigned char *end, unsigned char *to)
                 at += 6;
             }
         }
-        if (code < 0x80)
-            *to++ = (unsigned char)code;
-        else
-            to = (unsigned char *)put_utf8((char *)to, (uint32_t)code);
+        *wide |= code >= 0x80;
+        to = (unsigned char *)put_code((char *)to, (uint32_t)code, 0x10ffff);
     }
-    return to;
 }
 
 /* Where a string ends and what is in it. */
@@ -305,17 +319,16 @@ string_make(Strings *strings, const unsigned char *begin, Extent extent)
     if (extent.wide && !utf8_is_valid(begin, end))
         return NULL;
     /* Code points first, so that they are aligned, and the unescaped bytes behind. */
-    room = strings_room(strings, 3 * size + 8);
+    room = strings_room(strings, 3 * size + 16);
     if (room == NULL)
         return NULL;
     unsigned char *bytes = room + 2 * size;
-    unsigned char *last = unescape(begin, end, bytes);
+    int wide = extent.wide;
+    unsigned char *last = unescape(begin, end, bytes, &wide);
     if (last == NULL)
         return NULL;
-    for (const unsigned char *at = bytes; at < last; at++)
-        if (*at >= 0x80)
-            return string_of_utf8((Py_UCS2 *)room, bytes, last, 1);
-    return string_of_ascii(bytes, last - bytes);
+    return wide ? string_of_utf8((Py_UCS2 *)room, bytes, last, 1)
+                : string_of_ascii(bytes, last - bytes);
 }
 
 /* As string_make for the name of a member. */

@@ -1,16 +1,31 @@
 # check_wire, encode_frame, fit_error: the wire rules of section 7.
 #
-# One walk in the order of iteration. It cannot be repeated, because it may call user
-# code (items() and iterators of subclasses), so it finds the reason itself; the path is
+# Where all types are exact, the wire rules are those of section 2.2 and the walks over
+# exact types serve. Only where these meet trouble, which an instance of a subclass is to
+# them, and before any user code has been called, this walk begins.
+#
+# It goes in the order of iteration and cannot be repeated, because it may call user code
+# (items() and iterators of subclasses). So it finds the reason itself; the path is
 # collected on the way out. User code may also change any container that is open: every
 # child is held by a strong reference and every size is read again at each step.
 
 
+cdef int wire_checked(object value, object max_depth) except -1:
+    cdef Walk walk
+    cdef int depth = depth_of(max_depth)
+    walk_open(&walk, ENDLESS, depth, False)
+    walk.tokens = IGNORE
+    if measure_value(&walk, <PyObject *>value, 0, []) != OK:
+        walk_open(&walk, ENDLESS, depth, False)
+        walk.tokens = IGNORE
+        wire_or_raise(&walk, value, None, max_depth)
+    return 0
+
+
 cdef int wire_or_raise(
-    Walk *walk, int tokens, object value, object limit, object max_depth
+    Walk *walk, object value, object limit, object max_depth
 ) except -1:
     cdef list parts = []
-    walk.tokens = tokens
     if wire_value(walk, value, 0, parts) != OK:
         raise refusal(walk, parts, limit, max_depth)
     return 0
@@ -19,10 +34,14 @@ cdef int wire_or_raise(
 cdef bytes frame_bytes(object value, object limit, object max_depth):
     cdef Walk walk
     cdef Py_ssize_t most = limit_of(limit), size
+    data = quick_bytes(value, limit, max_depth, False, False, 1)
+    if data is not None:
+        return data
     walk_open(&walk, most, depth_of(max_depth), False)
+    walk.tokens = WRITE
     output_open(&walk.out, most)
     try:
-        wire_or_raise(&walk, WRITE, value, limit, max_depth)
+        wire_or_raise(&walk, value, limit, max_depth)
         size = walk.size if walk.tokens == COUNT else output_size(&walk.out)
         if size + 1 > most:
             raise ProfileError("bytes", "$", limit, size + 1)
@@ -184,7 +203,7 @@ cdef int wire_member(
 
 
 cdef int wire_dict(Walk *walk, object value, int depth, list parts) except -1:
-    cdef Py_ssize_t position = 0, left = PyDict_Size(value)
+    cdef Py_ssize_t position = 0, left = PyDict_GET_SIZE(value)
     cdef Py_ssize_t size = left
     cdef PyObject *name_seen
     cdef PyObject *item_seen
@@ -200,7 +219,7 @@ cdef int wire_dict(Walk *walk, object value, int depth, list parts) except -1:
         left -= 1
         if wire_member(walk, name, item, depth, parts) != OK:
             return TROUBLE
-        if PyDict_Size(value) != size:
+        if PyDict_GET_SIZE(value) != size:
             raise RuntimeError("dictionary changed size during iteration")
     return wire_end(walk, b"}")
 
@@ -222,21 +241,31 @@ cdef int wire_items(Walk *walk, object value, int depth, list parts) except -1:
 cdef dict fitted(
     object envelope, object kind, object message, object limit, object status
 ):
+    cdef Py_ssize_t room
+    cdef dict failure = {"kind": kind, "message": ""}
+    cdef dict frame = {**envelope, "status": status, "error": failure}
+    room = room_beside(frame, limit)
+    failure["message"] = fitting(message, room)
+    return frame
+
+
+cdef Py_ssize_t room_beside(dict frame, object limit) except -1:
+    """How many bytes of the limit a frame and its newline leave."""
     cdef Walk walk
     cdef Py_ssize_t most = limit_of(limit)
     cdef list parts = []
-    cdef dict failure = {"kind": kind, "message": ""}
-    cdef dict frame = {**envelope, "status": status, "error": failure}
     walk_open(&walk, most, FRAME_DEPTH, False)
-    if wire_value(&walk, frame, 0, parts) != OK:
-        if walk.reason == b"bytes":
-            parts.clear() # section 1: the bytes of fit_error are at $
-        raise refusal(&walk, parts, limit, FRAME_DEPTH)
-    walk.size += 1 # the newline
+    if measure_value(&walk, <PyObject *>frame, 0, parts) != OK:
+        parts.clear()
+        walk_open(&walk, most, FRAME_DEPTH, False)
+        if wire_value(&walk, frame, 0, parts) != OK:
+            if walk.reason == b"bytes":
+                parts.clear() # section 1: the bytes of fit_error are at $
+            raise refusal(&walk, parts, limit, FRAME_DEPTH)
+    walk.size += 1
     if walk.size > most:
         raise ProfileError("bytes", "$", limit, walk.size)
-    failure["message"] = fitting(message, most - walk.size)
-    return frame
+    return most - walk.size
 
 
 cdef str fitting(object message, Py_ssize_t room):
