@@ -93,7 +93,7 @@ def repository(payload: dict[str, Any]) -> str | None:
 
 def text(holder: dict[str, Any], name: str) -> str:
     """Return a member that must be a nonempty text."""
-    value = member(holder, name, str)
+    value: str = member(holder, name, str)
     if not value:
         raise DeliveryError(f"{name} is empty")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -49,7 +49,14 @@ def cli() -> None:
     """Run Ledgence programs on this machine."""
 
 
-class _Seconds(click.ParamType[float]):
+# Generic only in newer releases of click, and there only for checkers.
+if TYPE_CHECKING:
+    _FloatType = click.ParamType[float]
+else:
+    _FloatType = click.ParamType
+
+
+class _Seconds(_FloatType):
     """A finite time above zero and of at most a day."""
 
     name = "seconds"

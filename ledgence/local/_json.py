@@ -85,11 +85,13 @@ def _input_error(text: bytes, error: ProfileError) -> InputError:
 
 def _syntax_details(text: bytes) -> dict[str, object]:
     try:
-        json.loads(text)
+        json.loads(text.rstrip())
     except json.JSONDecodeError as error:
         start = max(0, error.pos - 20)
         near = error.doc[start : error.pos + 20]
-        return {"position": error.pos, "problem": error.msg, "near": repr(near)}
+        row = f"row {error.lineno}, " if "\n" in error.doc else ""
+        at = f"{row}column {error.colno}"
+        return {"at": at, "problem": error.msg, "near": repr(near)}
     except (ValueError, RecursionError):  # the profile has already said what is wrong
         return {}
     return {}

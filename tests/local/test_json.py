@@ -89,8 +89,14 @@ def test_data_at_the_limits_is_taken(text):
 def test_a_syntax_error_says_where_and_what():
     with pytest.raises(InputError) as caught:
         decode_data(b'{"a": 1, "b" 2}')
-    assert caught.value.details["position"] == 13
+    assert caught.value.details["at"] == "column 14"
     assert '"b" 2' in caught.value.details["near"]
+
+
+def test_a_syntax_error_of_a_longer_document_says_the_row():
+    with pytest.raises(InputError) as caught:
+        decode_data(b'{\n  "a": 1,\n  "b" 2\n}\n')
+    assert caught.value.details["at"] == "row 3, column 7"
 
 
 def test_a_value_error_says_the_path():
