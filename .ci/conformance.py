@@ -16,7 +16,7 @@ from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent.parent / "tests" / "conformance"
 FILES = ("check_profile.py", "run_transcripts.py", "run_workflow.py")
-FOLDERS = ("profile", "transcripts", "workflow")
+FOLDERS = ("http", "profile", "transcripts", "workflow")
 
 
 def listing(root: Path) -> set[str]:

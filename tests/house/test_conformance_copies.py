@@ -27,7 +27,7 @@ def tool(tmp_path, monkeypatch):
 
 def test_a_refresh_makes_the_copies_identical(tool, tmp_path, capsys):
     assert tool.main([str(tmp_path / "source"), "--refresh"]) == 0
-    assert capsys.readouterr().out == "6 files are identical\n"
+    assert capsys.readouterr().out == "7 files are identical\n"
     assert (tmp_path / "target/profile/case.json").read_text() == "profile"
 
 

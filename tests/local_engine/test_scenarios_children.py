@@ -196,7 +196,7 @@ def test_S28_continue_delivers_a_child_once_and_suspend_again(world):
         ({"program": {"id": "leaf", "version": "2"}}, "decision_invalid"),
         ({"kind": "workflow"}, "decision_invalid"),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
 def test_S29_a_child_key_keeps_its_binding(world, changes, kind):
     def flow(job):

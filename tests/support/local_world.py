@@ -424,8 +424,8 @@ class World:
             self.break_down(job, "runtime", str(outcome))
 
     def step(self):
-        """Carry out one attempt; return it, None when nothing is available."""
-        job = self.claim()
+        """Carry out one attempt of the queue ``q``; return it, None without any."""
+        job = self.claim(queues=["q"])
         if job is not None:
             self.play(job)
         return job

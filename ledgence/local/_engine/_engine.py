@@ -122,13 +122,20 @@ class Engine:
 
     def _lookup_for(self, submission: Submission, *, workflow: bool) -> Lookup:
         """Look the program up, unless the key is known already."""
-        with self._store.reading() as rows:
-            if replayed(rows, submission, workflow=workflow) is not None:
+        if self._is_known(submission, workflow=workflow):
+            return {}
+        program = submission.program
+        try:
+            return {program: self._programs.resolve(program)}
+        except Unavailable:
+            # Somebody else may have been accepted with this key meanwhile.
+            if self._is_known(submission, workflow=workflow):
                 return {}
-        return self._look_up([submission.program])
+            raise
 
-    def _look_up(self, programs: Iterable[Program]) -> Lookup:
-        return {program: self._programs.resolve(program) for program in programs}
+    def _is_known(self, submission: Submission, *, workflow: bool) -> bool:
+        with self._store.reading() as rows:
+            return replayed(rows, submission, workflow=workflow) is not None
 
     # What the host that runs programs asks for.
 
@@ -200,7 +207,7 @@ class Engine:
         )
         lookup: Lookup = {}
         if assignment.activation and settlement.result["kind"] == "succeeded":
-            lookup = self._look_up_leniently(programs_of(settlement.result["output"]))
+            lookup = self._look_up(programs_of(settlement.result["output"]))
         return self._write(lambda turn: settle(turn, settlement), lookup)
 
     def confirm(self, owner: Owner) -> None:
@@ -217,7 +224,7 @@ class Engine:
             done += step
         return done
 
-    def _look_up_leniently(self, programs: Iterable[Program]) -> Lookup:
+    def _look_up(self, programs: Iterable[Program]) -> Lookup:
         """Look programs up; what cannot be told now is left out."""
         found: dict[Program, Descriptor | None] = {}
         for program in programs:
@@ -249,7 +256,7 @@ class Engine:
     def _apply_pending(self) -> int:
         pending = self._read(pending_programs)
         for application, programs in pending:
-            lookup = self._look_up_leniently(programs)
+            lookup = self._look_up(programs)
             self._write(partial(retry_application, due=application), lookup)
         return len(pending)
 

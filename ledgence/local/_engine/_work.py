@@ -187,7 +187,7 @@ def parse_trace(value: object, *, path: str) -> Trace:
     if not is_traceparent(parent):
         expected = "a version 00 traceparent in lower case"
         raise InvalidInput.at(f"{path}.traceparent", expected, describe(parent))
-    if state is not None and not is_tracestate(state):
+    if "tracestate" in found and not is_tracestate(state):
         expected = "a tracestate of at most 512 ASCII characters"
         raise InvalidInput.at(f"{path}.tracestate", expected, describe(state))
     return Trace(parent, state)

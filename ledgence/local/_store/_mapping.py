@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from ledgence.local._engine._rows import Row
 
-__all__ = ["add", "change", "remove", "select", "values"]
+__all__ = ["add", "change", "changed", "remove", "select", "values"]
+
+R = TypeVar("R", bound=Row)
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {}
 _TEXTS: dict[Hashable, str] = {}
@@ -64,3 +66,13 @@ def _by_key(kind: type[Row]) -> str:
 def values(row: Row) -> list[Any]:
     """Return the fields of a record in the order of its columns."""
     return [getattr(row, name) for name in _columns(type(row))]
+
+
+def changed(row: R, news: Mapping[str, object]) -> R:
+    """Return a record with some fields changed; the names must be fields."""
+    # As dataclasses.replace, which inspects the class anew every time.
+    kind = type(row)
+    values: list[Any] = [
+        news[name] if name in news else getattr(row, name) for name in _columns(kind)
+    ]
+    return kind(*values)

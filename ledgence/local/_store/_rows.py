@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from ledgence.local._engine._ports import Usage
@@ -22,7 +21,7 @@ from ledgence.local._engine._rows import (
     Workflow,
 )
 from ledgence.local._engine._work import Scope
-from ledgence.local._store._mapping import add, change, remove, select, values
+from ledgence.local._store._mapping import add, change, changed, remove, select, values
 
 __all__ = ["RecordRows", "TransitionRows"]
 
@@ -49,9 +48,8 @@ class RecordRows:
         """Write these fields of a record and return it with them."""
         names = tuple(fields)
         key = [getattr(row, name) for name in row.KEY]
-        changed = replace(row, **fields)
         self._db.execute(change(type(row), names), [*fields.values(), *key])
-        return changed
+        return changed(row, fields)
 
     def remove(self, row: Row) -> None:
         """Remove a record."""
