@@ -65,9 +65,13 @@ class ProfileError(ValueError):
     """A value outside the JSON profile (json-profile.md, section 1).
 
     Attributes:
-        reason: One of the stable reasons of the profile, such as ``bytes``.
+        reason: One of the stable reasons of the profile: ``bytes``, ``depth``,
+            ``cycle``, ``type``, ``key_type``, ``surrogate``, ``int_range`` or
+            ``non_finite``; of decoding ``utf8``, ``syntax``, ``constant``,
+            ``duplicate``, ``int_range`` or ``depth``.
         path: Where, for example ``$.orders[3].total``; None for decoding.
-        limit: For ``bytes`` the limit in bytes, for ``depth`` the depth; else None.
+        limit: For ``bytes`` the limit in bytes, for ``depth`` the number of containers
+            that may be inside each other; else None.
         size: The exact size in bytes where it was found out; else None.
     """
 
@@ -88,11 +92,13 @@ class ProfileError(ValueError):
         text = _MEANING.get(self.reason, self.reason)
         if self.path is not None:
             text = f"{self.path}: {text}"
-        if self.size is not None and self.limit is not None:
-            return f"{text} ({self.size} bytes, limit {self.limit})"
-        if self.limit is not None:
-            return f"{text} (limit {self.limit})"
-        return text
+        if self.limit is None:
+            return text
+        if self.reason == "depth":
+            return f"{text}: more than {self.limit} containers inside each other"
+        if self.size is None:
+            return f"{text}: more than {self.limit} bytes of JSON"
+        return f"{text}: {self.size} bytes of JSON, at most {self.limit} are allowed"
 
 
 # Every code of a WorkflowError: what happened, and what to do next. Programs and
@@ -230,6 +236,7 @@ CODES = {
         "pass a StrEnum with one or more members, no aliases, texts as values",
     ),
     "registry_entry": ("not a member of the enum family of this Workflow", None),
+    "registry_flag": ("default is not a bool", None),
     "registry_callable": ("the handler of an entrypoint must be a callable", None),
     "registry_duplicate": ("duplicate handler for an entrypoint", "keep one of them"),
     "registry_frozen": (

@@ -11,7 +11,7 @@ from ledgence.worker._exceptions import ArgumentError, LimitError, shown
 from ledgence.worker._profile import ProfileError
 from ledgence.worker._profile import encode as profile_encode
 from ledgence.worker.workflow._limits import MESSAGE_BYTES, TEXT_BYTES
-from ledgence.worker.workflow._sizes import largest, type_at
+from ledgence.worker.workflow._sizes import largest, node_at
 
 TYPE_CHECKING = False
 
@@ -26,10 +26,23 @@ _SLUG = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 
 _UNFIT = {
     "cycle": "a container inside itself",
-    "key_type": "a member name that is not a str",
     "surrogate": "a text with a lone surrogate",
     "int_range": "an int outside -2**63 to 2**64-1; send it as a text",
     "non_finite": "NaN or an infinity",
+}
+
+# What to do with a type that authors pass by habit, by its name: the types are not
+# imported for this.
+_CONVERSIONS = {
+    "Decimal": "pass str(value)",
+    "Step": "await it first",
+    "UUID": "pass str(value)",
+    "bytes": "pass it as text, for example in base64",
+    "coroutine": "await it first",
+    "date": "pass value.isoformat()",
+    "datetime": "pass value.isoformat()",
+    "frozenset": "pass a sorted list",
+    "set": "pass a sorted list",
 }
 
 
@@ -185,10 +198,29 @@ def unfit(
         return LimitError(
             "too_deep", key=key, argument=argument, path=path, limit=error.limit
         )
-    found = _UNFIT.get(error.reason) or type_at(value, path or "$")
+    found = _UNFIT.get(error.reason) or _misfit(error.reason, value, path or "$")
     return ArgumentError(
         "not_json", f"found {found}", key=key, argument=argument, path=path
     )
+
+
+def _misfit(reason: str, value: object, path: str) -> str:
+    """Describe the object or the member name of the wrong type at a path."""
+    node = node_at(value, path)
+    if reason == "key_type" and type(node) is dict:
+        name = next((name for name in node if type(name) is not str), None)
+        return f"a member name that is no str: {describe(name)}"
+    kind = type(node)
+    hint = _CONVERSIONS.get(kind.__name__)
+    if hint is None and isinstance(node, (str, int, float, dict, list, tuple)):
+        hint = f"pass a plain {_plain(node)}"
+    text = f"an object of type {kind.__name__[:80]}"
+    return f"{text}; {hint}" if hint else text
+
+
+def _plain(node: object) -> str:
+    kinds = (str, int, float, dict, list, tuple)
+    return next(kind.__name__ for kind in kinds if isinstance(node, kind))
 
 
 def check_size(

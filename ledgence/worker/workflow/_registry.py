@@ -78,9 +78,7 @@ class Workflow(Generic[E]):
         self._check_open()
         if type(entry) is not self._entries:
             raise RegistryError("registry_entry", f"got {describe(entry)}")
-        if type(default) is not bool:
-            detail = f"default: expected a bool, got {describe(default)}"
-            raise RegistryError("registry_entry", detail, argument="default")
+        _check_flag(default)
 
         def register(handler: H) -> H:
             self._check_open()
@@ -138,6 +136,12 @@ def _is_family(entries: object) -> bool:
         and len(entries) == len(entries.__members__)
         and all(is_text(entry.value) for entry in entries)
     )
+
+
+def _check_flag(default: object) -> None:
+    if type(default) is not bool:
+        detail = f"expected a bool, got {describe(default)}"
+        raise RegistryError("registry_flag", detail, argument="default")
 
 
 def _check_callable(handler: object) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _WALK_FACTOR = 4  # steps of the second walk, in limits
 _NAMED = 3  # sub-paths that an error names
+_OPENED = 128  # containers that are looked into to find them
 _DEPTH = 128
 _ESCAPED_SHORT = '"\\\b\t\n\f\r'
 _ESCAPED_LONG = "".join(
@@ -70,11 +71,14 @@ def largest(value: object, limit: int) -> tuple[dict[str, object], ...]:
     """
     chosen: list[_Entry] = []
     waiting: list[_Entry] = [((), _Walk(_WALK_FACTOR * limit).measure(value))]
+    opened = 0
     while waiting and len(chosen) < _NAMED:
         place, part = entry = max(waiting, key=lambda entry: entry[1][0])
         waiting.remove(entry)
         size, _, parts = part
-        if parts and (not place or any(4 * child[0] >= size for _, child in parts)):
+        is_worth_it = not place or any(4 * child[0] >= size for _, child in parts)
+        if parts and is_worth_it and opened < _OPENED:
+            opened += 1
             waiting.extend(((*place, step), child) for step, child in parts)
         else:
             chosen.append(entry)
@@ -134,13 +138,9 @@ class _Walk:
             part = self.measure(item)
             size += part[0]
             all_exact = all_exact and part[1]
-            if len(parts) < _NAMED:
-                parts.append((step, part))
-            elif part[0] > parts[-1][1][0]:
-                parts[-1] = (step, part)
-            else:
-                continue
-            parts.sort(key=_size_of, reverse=True)
+            if len(parts) < _NAMED or part[0] > parts[-1][1][0]:
+                parts = sorted([*parts, (step, part)], key=_size_of, reverse=True)
+                del parts[_NAMED:]
             if self._left < 0:
                 break
         self._open.discard(id(value))
@@ -165,21 +165,22 @@ def _scalar(value: object) -> int:
     return 0
 
 
-def type_at(value: object, path: str) -> str:
-    """Name the Python type of the node that a spelled path leads to.
+def node_at(value: Any, path: str) -> Any:
+    """Follow a spelled path into a value.
 
-    A name that the path has cut leads nowhere; then the walk stops at its object.
+    A name that the path has cut leads nowhere; then the last object on the way is
+    returned.
     """
     node, rest = value, path[1:]
     while rest:
         for step, child in _children(node):
-            spelled = spell([step])[1:]
+            spelled = spell((step,))[1:]
             if rest.startswith(spelled) and rest[len(spelled) :][:1] in ("", ".", "["):
                 node, rest = child, rest[len(spelled) :]
                 break
         else:
             break
-    return f"an object of type {type(node).__name__[:80]}"
+    return node
 
 
 def _children(node: Any) -> Any:
