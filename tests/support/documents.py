@@ -39,7 +39,7 @@ ALPHABETS = (
 )
 SURROGATES = "\ud800\udbff\udc00\udfff"
 NAMES = ("", "a", "b", "aa", "a b", "id", "items", "total", "\n", '"', "é", "\uffff")
-NAMES += ("\U00010000", "Ａ", "_private", "class", "9lives", "x" * 64, "y" * 65)
+NAMES += ("\U00010000", "\uff21", "_private", "class", "9lives", "x" * 64, "y" * 65)
 
 
 class Hook(Exception):
@@ -48,6 +48,8 @@ class Hook(Exception):
 
 class Text(str):
     """A str that lies wherever user code could be asked."""
+
+    __slots__ = ()
 
     def __str__(self):
         return "lie"
@@ -453,7 +455,9 @@ def _size(value):
 def _failure(rng):
     envelope = {"v": rng.choice((1, 2, 3)), "type": "result", "event_id": text(rng)}
     if rng.random() < 0.1:
-        envelope["wrong"] = rng.choice((2**64, "\ud800", float("nan"), object(), {1: 2}))
+        envelope["wrong"] = rng.choice(
+            (2**64, "\ud800", float("nan"), object(), {1: 2})
+        )
     count = rng.choice((0, 1, 40, 511, 512, 513, 700))
     message = "".join(rng.choices(rng.choice((*ALPHABETS, "a" + SURROGATES)), k=count))
     if rng.random() < 0.1:
@@ -474,8 +478,25 @@ _FRAGMENTS = (
     *('{"a":1,}', '{"a"}', "{a:1}", "{'a':1}", '{"a":1 "b":2}', "//", "/**/", "[", "]"),
     *('{"a":1,"a":2}', '{"a":1,"\\u0061":[{}]}', '{"b":{"a":1,"a":2},"b":0}'),
     *('"\\ud83d\\ude00"', '"\\ud83d"', '"\\uDE00\\uD83D"', '"\\ud83d\\u0041"', '"\\x"'),
-    *('"\\u12"', '"\\u12g4"', '"\\u+123"', '"\n"', '"\x7f"', '"\x1f"', '"abc', "\ufeff"),
-    *("\xa0", "\u2028", "\v", "1" * 4300, "1" * 4301, "-" + "9" * 4301, "1" * 4301 + ".5"),
+    *(
+        '"\\u12"',
+        '"\\u12g4"',
+        '"\\u+123"',
+        '"\n"',
+        '"\x7f"',
+        '"\x1f"',
+        '"abc',
+        "\ufeff",
+    ),
+    *(
+        "\xa0",
+        "\u2028",
+        "\v",
+        "1" * 4300,
+        "1" * 4301,
+        "-" + "9" * 4301,
+        "1" * 4301 + ".5",
+    ),
     *("0." + "3" * 5000, '"' + "7" * 5000 + '"', "[" * 40 + "]" * 40, "9" * 641),
 )
 
@@ -491,7 +512,14 @@ def _line(rng):
     data = line.encode("utf-8", "surrogatepass")
     if rng.random() < 0.15:
         wrong = rng.choice(
-            (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80")
+            (
+                b"\xff",
+                b"\xc0\x80",
+                b"\xed\xa0\x80",
+                b"\xf4\x90\x80\x80",
+                b"\xe2\x82",
+                b"\x80",
+            )
         )
         place = rng.randrange(len(data) + 1)
         data = data[:place] + wrong + data[place:]

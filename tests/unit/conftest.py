@@ -1,2 +1,3 @@
-from tests.support.twins import native as native
-from tests.support.twins import profile as profile
+from tests.support.twins import native, profile
+
+__all__ = ["native", "profile"]
