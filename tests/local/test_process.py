@@ -717,7 +717,7 @@ def begin(process, body):
     "body",
     [
         pytest.param("forever()", id="starting"),
-        pytest.param("ready(); say('x'); forever()", id="running"),
+        pytest.param("ready(); receive(); say('x'); forever()", id="running"),
     ],
 )
 def test_a_cancelled_wait_ends_with_the_group_killed(runner, token, heard, body):
@@ -743,7 +743,7 @@ def test_a_cancelled_process_is_not_asked_to_close(runner, token, heard):
 
 
 def test_an_exception_of_the_listener_does_not_leave_the_process_behind(runner, heard):
-    process = runner("ready(); say('x'); forever()")
+    process = runner("ready(); receive(); say('x'); forever()")
     process.start(deadline=soon())
 
     def fail(_data):
