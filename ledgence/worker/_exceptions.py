@@ -364,9 +364,9 @@ class _CodedError(WorkflowError):
         if self.key is not None:
             places.append(f"key {shown(self.key)}")
         if self.argument is not None:
-            places.append(f"argument {self.argument}")
+            places.append(f"argument {self.argument[:_SHOWN]}")
         if self.path not in (None, "$"):
-            places.append(f"at {self.path}")
+            places.append(f"at {_shortened(self.path)}")
         return f" ({', '.join(places)})" if places else ""
 
     def _numbers(self) -> str:
@@ -433,6 +433,12 @@ def shown(text: str) -> str:
     """Quote a text for an error: ASCII only, cut after 80 code points."""
     cut = text[:_SHOWN]
     return ascii(cut) + ("..." if len(text) > len(cut) else "")
+
+
+def _shortened(path: str | None) -> str:
+    """Cut a long path in the middle: both its ends help to find the place."""
+    text = path or "$"
+    return text if len(text) <= _SHOWN else f"{text[:40]}...{text[-37:]}"
 
 
 def _difference(entry: dict[str, str]) -> str:

@@ -1,0 +1,861 @@
+"""Local steps: start, awaiting, replay, commit, and what is sent."""
+
+import asyncio
+import contextvars
+
+import pytest
+
+from ledgence.worker._exceptions import (
+    AcknowledgementError,
+    ArgumentError,
+    BindingError,
+    LimitError,
+)
+from ledgence.worker.workflow import TaskRef, workflow_context
+from tests.support.workflow import (
+    EncodedHost,
+    Host,
+    Steps,
+    arefused,
+    canonical,
+    nest,
+    payload,
+    play,
+    record,
+    refused,
+    within,
+)
+
+HERE = __name__
+
+
+def echo(value=None):
+    return value
+
+
+async def later(value=None, turns=1):
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    return value
+
+
+def text(n):
+    return "x" * n
+
+
+class Own(Exception):
+    pass
+
+
+def boom(value=None):
+    raise Own("no")
+
+
+# Start and await.
+
+
+def test_one_step_is_one_commit_and_yields_its_output():
+    host = Host()
+    value = within(lambda ctx: take(ctx.local("k", echo, value=(1, 2))), host=host)
+    assert value == [1, 2]
+    sent = {"key": "k", "callable": f"{HERE}:echo", "input": {"value": [1, 2]}}
+    assert host.requests == [("local_step.commit", {**sent, "output": [1, 2]})]
+
+
+async def take(awaitable):
+    return await awaitable
+
+
+def test_the_callable_runs_on_a_later_turn_awaited_or_not():
+    order = []
+
+    async def handler(ctx):
+        step = ctx.local("k", lambda: order.append("ran"))
+        order.append("called")
+        await step
+        return ctx.complete(order)
+
+    assert play(handler)["output"] == ["called", "ran"]
+
+
+def test_a_task_factory_of_the_program_cannot_begin_a_step_at_once():
+    order = []
+
+    async def handler(ctx):
+        def eager(loop, coro, **kwargs):
+            coro.send(None)
+            raise AssertionError("the factory was asked")
+
+        asyncio.get_running_loop().set_task_factory(eager)
+        step = ctx.local("k", lambda: order.append("ran"))
+        asyncio.get_running_loop().set_task_factory(None)
+        order.append("called")
+        await step
+        return ctx.complete(None)
+
+    play(handler)
+    assert order == ["called", "ran"]
+
+
+def test_an_unawaited_step_is_finished_before_the_decision():
+    host = Host()
+
+    async def handler(ctx):
+        ctx.local("k", later, value=7, turns=5)
+        return ctx.complete("done")
+
+    assert play(handler, host=host)["output"] == "done"
+    assert host.committed[0]["output"] == 7
+
+
+@pytest.mark.parametrize(
+    "fn", [echo, later, lambda value: later(value)], ids=["sync", "async", "returns one"]
+)
+def test_sync_and_async_callables_work(fn):
+    assert within(lambda ctx: take(ctx.local("k", fn, value=5))) == 5
+
+
+def test_a_step_is_neither_a_coroutine_nor_a_future():
+    async def call(ctx):
+        step = ctx.local("k", echo)
+        assert not asyncio.iscoroutine(step)
+        assert not asyncio.isfuture(step)
+        with pytest.raises(TypeError):
+            asyncio.create_task(step)
+        assert await asyncio.ensure_future(step) is None
+        assert await asyncio.wait_for(step, 5) is None
+        assert await asyncio.shield(step) is None
+        assert await asyncio.gather(step, step) == [None, None]
+
+    within(call)
+
+
+def test_every_await_gives_a_fresh_copy():
+    async def call(ctx):
+        step = ctx.local("k", echo, value={"a": [1]})
+        first = await step
+        first["a"].append(2)
+        second = await step
+        return first, second, await ctx.local("k", echo, value={"a": [1]})
+
+    assert within(call) == ({"a": [1, 2]}, {"a": [1]}, {"a": [1]})
+
+
+def test_many_waiters_share_one_run():
+    calls = []
+
+    async def fn():
+        calls.append(1)
+        await asyncio.sleep(0)
+        return len(calls)
+
+    async def call(ctx):
+        step = ctx.local("k", fn)
+        waiters = [asyncio.ensure_future(step) for _ in range(5)]
+        return await asyncio.gather(*waiters)
+
+    assert within(call) == [1] * 5
+
+
+def test_cancelling_a_waiter_does_not_touch_the_step():
+    host = Host()
+
+    async def call(ctx):
+        release = asyncio.Event()
+
+        async def fn():
+            await release.wait()
+            return 5
+
+        step = ctx.local("k", fn)
+        waiters = [asyncio.ensure_future(step) for _ in range(2)]
+        await asyncio.sleep(0)
+        waiters[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiters[0]
+        release.set()
+        return await waiters[1], await step
+
+    assert within(call, host=host) == (5, 5)
+    assert len(host.requests) == 1
+
+
+def test_arguments_are_copied_at_the_call_and_for_the_callable():
+    def fn(items):
+        seen = list(items)
+        items.append("callable")
+        return seen
+
+    host = Host()
+
+    async def call(ctx):
+        data = [1]
+        step = ctx.local("k", fn, items=data)
+        data.append("later")
+        return await step
+
+    assert within(call, host=host) == [1]
+    assert host.committed[0]["input"] == {"items": [1]}
+
+
+def test_a_step_runs_in_a_copy_of_the_callers_context():
+    var = contextvars.ContextVar("var", default="none")
+
+    def fn():
+        found = var.get()
+        var.set("callable")
+        return found
+
+    async def call(ctx):
+        var.set("caller")
+        found = await ctx.local("k", fn)
+        return found, var.get()
+
+    assert within(call) == ("caller", "caller")
+
+
+def test_nobody_sees_an_output_before_its_acknowledgement():
+    order = []
+
+    async def reply(operation, request):
+        await asyncio.sleep(0)
+        order.append("acknowledged")
+        return {"committed": True}
+
+    async def call(ctx):
+        await ctx.local("k", echo)
+        order.append("seen")
+
+    within(call, host=Host(reply))
+    assert order == ["acknowledged", "seen"]
+
+
+def test_the_call_shape_is_pythons():
+    def call(ctx):
+        for arguments, names in (
+            (("k",), {}),
+            (("k", echo, 1), {}),
+            (("k", echo), {"key": 1}),
+            (("k", echo), {"fn": 1}),
+            (("k", echo), {"self": 1}),
+        ):
+            with pytest.raises(TypeError):
+                ctx.local(*arguments, **names)
+
+    within(call)
+
+
+def test_a_call_that_does_not_fit_fails_when_it_runs():
+    async def call(ctx):
+        step = ctx.local("k", echo, other=1)
+        with pytest.raises(TypeError):
+            await step
+
+    within(call)
+
+
+def test_defaults_are_not_recorded():
+    host = Host()
+    within(lambda ctx: take(ctx.local("k", echo)), host=host)
+    assert host.committed[0]["input"] == {}
+
+
+# Keys, callables, arguments.
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "a\n", "\ufdd0", None, 1, b"k", ["k"]])
+def test_a_key_is_a_text(key):
+    error = within(lambda ctx: refused(ctx.local, key, echo))
+    assert (error.code, error.argument) == ("invalid_text", "key")
+
+
+@pytest.mark.parametrize("key", ["x" * 128, " ", "_approval", "_Approval:x", "a_approval:"])
+def test_other_keys_are_taken(key):
+    within(lambda ctx: take(ctx.local(key, echo)))
+
+
+@pytest.mark.parametrize("key", ["_approval:", "_approval:x"])
+def test_the_reserved_prefix_is_refused(key):
+    error = within(lambda ctx: refused(ctx.local, key, echo))
+    assert (error.code, error.key) == ("reserved_key", key)
+
+
+def test_a_callable_needs_a_name():
+    error = within(lambda ctx: refused(ctx.local, "k", [].append))
+    assert (error.code, error.key) == ("invalid_callable", "k")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "path"),
+    [
+        ({"value": object()}, "value", "$"),
+        ({"value": [{"a": object()}]}, "value", "$[0].a"),
+        ({"value": 1, "a b": [object()]}, "a b", "$[0]"),
+        ({"value": nest(64)}, "value", "$" + "[0]" * 63),
+        ({"value": {1: 2}}, "value", "$"),
+        ({"value" * 20: [object()]}, "value" * 20, "$[0]"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_refused_argument_is_named_with_the_place_inside_it(arguments, argument, path):
+    error = within(lambda ctx: refused(ctx.local, "k", echo, **arguments))
+    assert (error.key, error.argument) == ("k", argument)
+    assert error.path == path
+    assert len(str(error).splitlines()[0]) < 200
+
+
+def test_an_argument_may_nest_63_deep():
+    assert within(lambda ctx: take(ctx.local("k", echo, value=nest(63)))) == nest(63)
+
+
+def test_key_callable_and_input_fit_a_record_before_the_step_starts():
+    def call(ctx):
+        frame = {"key": "k", "callable": f"{HERE}:echo", "input": {"value": ""}}
+        room = 131_072 - len(canonical(frame))
+        error = refused(ctx.local, "k", echo, value="x" * (room + 1))
+        assert (error.code, error.size, error.limit) == ("too_large", 131_073, 131_072)
+        error = refused(ctx.local, "k", echo, value="x" * 131_072)
+        assert error.code == "too_large"
+        assert error.largest[0]["path"] == "$.value"
+        return ctx.local("k", echo, value="x" * room)
+
+    async def handler(ctx):
+        error = await arefused(call(ctx))  # no output fits beside it
+        assert (error.code, error.key) == ("too_large", "k")
+        return ctx.complete(None)
+
+    play(handler)
+
+
+# Outputs.
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), float("nan"), 2**64, {1: 2}, "\ud800", nest(65), b"", (x for x in ())],
+    ids=lambda value: str(value)[:20],
+)
+def test_an_output_that_is_no_json_fails_the_step_and_is_not_sent(value):
+    host = Host()
+    error = within(lambda ctx: arefused(ctx.local("k", lambda: value)), host=host)
+    assert (error.key, error.argument) == ("k", "output")
+    assert host.requests == []
+
+
+def test_a_record_has_at_most_131072_bytes():
+    frame = {"key": "k", "callable": f"{HERE}:text", "input": {"n": 100_000}, "output": ""}
+    room = 131_072 - len(canonical(frame))
+    within(lambda ctx: take(ctx.local("k", text, n=room)))
+    error = within(lambda ctx: arefused(ctx.local("k", text, n=room + 1)))
+    assert isinstance(error, LimitError)
+    assert (error.size, error.limit) == (131_073, 131_072)
+
+
+def test_the_journal_has_at_most_262144_bytes_at_a_commit():
+    host = Host()
+
+    async def call(ctx):
+        await ctx.local("a", text, n=100_000)
+        await ctx.local("b", text, n=100_000)
+        error = await arefused(ctx.local("c", text, n=100_000))
+        assert (error.code, error.key, error.limit) == ("too_large", "c", 262_144)
+        used = ctx.sizes()["journal"]["size"]
+        frame = {"key": "d", "callable": f"{HERE}:text", "input": {"n": 60000}}
+        room = 262_144 - used - 1 - len(canonical({**frame, "output": ""}))
+        await ctx.local("d", text, n=room)
+        assert ctx.sizes()["journal"]["size"] == 262_144
+        await arefused(ctx.local("e", echo))
+
+    within(call, host=host)
+    assert [sent["key"] for sent in host.committed] == ["a", "b", "d"]
+
+
+def test_replayed_records_count_strictly_for_a_new_commit():
+    floats = [record(str(i), output=[1e-08] * 21_000) for i in range(2)]
+    assert len(canonical(floats)) < 262_144
+    more = [*floats, record("2", output=[1e-08] * 3_000)]
+    assert len(canonical(more)) > 262_144
+
+    async def call(ctx):
+        return (await arefused(ctx.local("new", echo))).code
+
+    assert within(call, payload(local_steps=more)) == "too_large"
+    within(lambda ctx: take(ctx.local("new", echo)), payload(local_steps=floats))
+
+
+# Failures.
+
+
+def test_an_await_raises_the_callables_own_exception():
+    async def call(ctx):
+        step = ctx.local("k", boom)
+        found = []
+        for _ in range(2):
+            with pytest.raises(Own) as caught:
+                await step
+            found.append(caught.value)
+        with pytest.raises(Own) as caught:
+            await ctx.local("k", boom)
+        assert found[0] is found[1] is caught.value
+
+    within(call)
+
+
+def test_a_failed_step_is_final_and_not_sent():
+    calls, host = [], Host()
+
+    def fn(value):
+        calls.append(value)
+        raise Own
+
+    async def call(ctx):
+        for _ in range(2):
+            with pytest.raises(Own):
+                await ctx.local("k", fn, value=1)
+        assert refused(ctx.local, "k", fn, value=2).code == "binding_changed"
+
+    within(call, host=host)
+    assert calls == [1]
+    assert host.requests == []
+
+
+def test_a_failure_that_nobody_observed_fails_the_activation():
+    async def handler(ctx):
+        ctx.local("k", boom)
+        return ctx.complete("recovered")
+
+    with pytest.raises(Own):
+        play(handler)
+
+
+def test_the_first_unobserved_failure_by_start_is_raised():
+    async def fails(value, turns):
+        await later(turns=turns)
+        raise Own(value)
+
+    async def handler(ctx):
+        step = ctx.local("observed", fails, value="0", turns=1)
+        ctx.local("first", fails, value="1", turns=9)
+        ctx.local("second", fails, value="2", turns=1)
+        with pytest.raises(Own):
+            await step
+        return ctx.complete(None)
+
+    with pytest.raises(Own, match="1"):
+        play(handler)
+
+
+def test_a_failure_after_the_waiter_gave_up_is_not_observed():
+    async def fails():
+        await later(turns=5)
+        raise Own
+
+    async def handler(ctx):
+        waiter = asyncio.ensure_future(ctx.local("k", fails))
+        await asyncio.sleep(0)
+        waiter.cancel()
+        return ctx.complete(None)
+
+    with pytest.raises(Own):
+        play(handler)
+
+
+def test_a_step_that_cancels_itself_fails_the_activation_even_when_caught():
+    async def cancels():
+        raise asyncio.CancelledError
+
+    async def handler(ctx):
+        step = ctx.local("k", cancels)
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        return ctx.complete(None)
+
+    error = refused(play, handler)
+    assert (error.code, error.key) == ("step_cancelled", "k")
+    assert "cancelled" in str(error)
+
+
+def test_a_step_that_was_cancelled_before_it_began_is_settled():
+    async def handler(ctx):
+        step = ctx.local("k", echo)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        return ctx.complete(None)
+
+    assert refused(play, handler).code == "step_cancelled"
+
+
+def test_a_stop_iteration_of_a_callable_is_a_failure():
+    def stops():
+        raise StopIteration(5)
+
+    async def call(ctx):
+        with pytest.raises(RuntimeError):
+            await ctx.local("k", stops)
+
+    within(call)
+
+
+class Fatal(BaseException):
+    pass
+
+
+def test_a_base_exception_of_a_callable_goes_on():
+    def fatal():
+        raise Fatal
+
+    async def handler(ctx):
+        await ctx.local("k", fatal)
+
+    with pytest.raises(Fatal):
+        play(handler)
+
+
+def test_a_system_exit_of_a_callable_ends_the_loop():
+    def leaves():
+        raise SystemExit(3)
+
+    async def handler(ctx):
+        await ctx.local("k", leaves)
+
+    with pytest.raises(SystemExit):
+        play(handler)
+
+
+# Replay.
+
+
+def test_a_record_answers_without_running_or_sending():
+    host = Host()
+    journal = [record(callable_=f"{HERE}:boom", input_={"value": {"b": 2, "a": 1}}, output=[1])]
+
+    async def call(ctx):
+        first = await ctx.local("k", boom, value={"a": 1, "b": 2})
+        first.append(2)
+        return await ctx.local("k", boom, value={"b": 2, "a": 1})
+
+    assert within(call, payload(local_steps=journal), host) == [1]
+    assert host.requests == []
+
+
+CHANGED = {
+    "bool": {"value": True},
+    "float": {"value": 1.0},
+    "other": {"value": 2},
+    "text": {"value": "1"},
+    "more": {"value": 1, "more": 0},
+    "none": {},
+}
+
+
+@pytest.mark.parametrize("arguments", CHANGED.values(), ids=CHANGED)
+def test_a_record_of_another_input_conflicts(arguments):
+    journal = [record(callable_=f"{HERE}:boom", input_={"value": 1})]
+    error = within(
+        lambda ctx: refused(ctx.local, "k", boom, **arguments),
+        payload(local_steps=journal),
+    )
+    assert isinstance(error, BindingError)
+    assert (error.code, error.key) == ("binding_changed", "k")
+    assert "different binding" in str(error)
+    assert all(entry["path"].startswith("$.input") for entry in error.diff)
+
+
+def test_a_conflict_says_field_by_field_what_differs():
+    journal = [record(callable_="old:fn", input_={"value": {"a": [1, 2]}})]
+    error = within(
+        lambda ctx: refused(ctx.local, "k", echo, value={"a": [1, 3], "b": "x"}),
+        payload(local_steps=journal),
+    )
+    assert error.diff == (
+        {"path": "$.callable", "expected": '"old:fn"', "got": f'"{HERE}:echo"'},
+        {"path": "$.input.value.a[1]", "expected": "2", "got": "3"},
+        {"path": "$.input.value.b", "expected": "(absent)", "got": '"x"'},
+    )
+
+
+def test_a_used_key_conflicts_the_same_way_pending_or_done():
+    async def call(ctx):
+        step = ctx.local("k", echo, value=1)
+        assert refused(ctx.local, "k", echo, value=2).code == "binding_changed"
+        assert refused(ctx.local, "k", boom, value=1).code == "binding_changed"
+        await step
+        assert refused(ctx.local, "k", echo, value=2).code == "binding_changed"
+        assert ctx.local("k", echo, value=1) is step
+
+    within(call)
+
+
+def test_a_journalled_argument_may_be_longer_here_but_a_new_one_not():
+    value = [1e-08] * 30_000
+    journal = [record(input_={"value": value}, callable_=f"{HERE}:boom", output="done")]
+
+    async def call(ctx):
+        assert refused(ctx.local, "new", boom, value=value).code == "too_large"
+        return await ctx.local("k", boom, value=value)
+
+    assert within(call, payload(local_steps=journal)) == "done"
+
+
+def test_a_refused_call_has_no_effect():
+    host = Host()
+
+    async def call(ctx):
+        refused(ctx.local, "k", echo, value=object())
+        await ctx.local("k", echo, value=1)
+
+    within(call, host=host)
+    assert len(host.requests) == 1
+
+
+# The number of keys.
+
+
+def test_an_activation_has_at_most_128_keys():
+    def call(ctx):
+        for i in range(128):
+            ctx.local(str(i), echo)
+        error = refused(ctx.local, "more", echo)
+        assert (error.code, error.limit) == ("too_many", 128)
+        assert "too many" in str(error)
+        ctx.local("5", echo)
+
+    within(call)
+
+
+def test_journalled_keys_count_once():
+    journal = [record(str(i), callable_=f"{HERE}:echo") for i in range(3)]
+
+    async def call(ctx):
+        for i in range(128):
+            ctx.local(str(i), echo)
+        assert refused(ctx.local, "more", echo).code == "too_many"
+
+    within(call, payload(local_steps=journal))
+
+
+def test_a_failed_step_keeps_its_place():
+    async def call(ctx):
+        for i in range(128):
+            step = ctx.local(str(i), boom)
+            with pytest.raises(Own):
+                await step
+        assert refused(ctx.local, "more", echo).code == "too_many"
+
+    within(call)
+
+
+# Sending.
+
+
+def test_commits_are_sent_in_the_order_in_which_callables_finish():
+    host = Host(turns=3)
+
+    async def call(ctx):
+        turns = {"a": 9, "b": 1, "c": 5}
+        await ctx.gather(*[ctx.local(k, later, turns=n) for k, n in turns.items()])
+
+    within(call, host=host)
+    assert [sent["key"] for sent in host.committed] == ["b", "c", "a"]
+
+
+def test_a_host_that_takes_bytes_gets_the_bytes_of_the_wire():
+    host = EncodedHost()
+
+    async def call(ctx):
+        await ctx.local('k"', echo, value={"b": (1, 1.0), "a": "é"})
+
+    within(call, host=host)
+    assert host.lines == [
+        b'{"key":"k\\"","callable":"%b:echo","input":{"value":{"a":"\xc3\xa9","b":[1,1.0]}},'
+        b'"output":{"a":"\xc3\xa9","b":[1,1.0]}}' % HERE.encode()
+    ]
+
+
+def test_both_ways_of_sending_give_the_same_request():
+    async def call(ctx):
+        await ctx.local("k", echo, value={"b": 1, "a": [None, True]})
+
+    plain, encoded = Host(), EncodedHost()
+    within(call, host=plain)
+    within(call, host=encoded)
+    assert plain.requests == encoded.requests
+    assert [list(r) for _, r in plain.requests] == [list(r) for _, r in encoded.requests]
+
+
+# Acknowledgement.
+
+REFUSED_REPLIES = [
+    None,
+    True,
+    [],
+    {},
+    {"committed": False},
+    {"committed": 1},
+    {"committed": "true"},
+    {"committed": True, "more": 1},
+    {"more": True},
+    "committed",
+]
+
+
+@pytest.mark.parametrize("reply", REFUSED_REPLIES, ids=repr)
+def test_any_other_reply_fails_the_step_and_the_activation(reply):
+    async def handler(ctx):
+        error = await arefused(ctx.local("k", echo))
+        assert isinstance(error, AcknowledgementError)
+        assert error.code == "not_acknowledged"
+        assert "acknowledgement" in str(error)
+        return {"v": 1, "activation_id": "act-1", "revision": 0, "kind": "complete", "output": 1}
+
+    error = refused(play, handler, host=Host(lambda *_: reply))
+    assert error.code == "activation_spoiled"
+    assert "acknowledgement failed" in str(error)
+
+
+@pytest.mark.parametrize("problem", [OSError("pipe"), ValueError("x" * 900), KeyError()])
+def test_an_exchange_error_fails_the_step_and_the_activation(problem):
+    async def handler(ctx):
+        error = await arefused(ctx.local("k", echo))
+        assert error.code == "exchange_failed"
+        assert error.__cause__ is problem
+        assert type(problem).__name__ in str(error)[:200]
+        return ctx.complete(1)
+
+    assert refused(play, handler, host=Host(problem)).code == "activation_spoiled"
+
+
+def test_a_cancellation_during_the_exchange_spoils_the_activation():
+    async def handler(ctx):
+        async def hang(operation, request):
+            ctx._pending["k"][1].cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+        ctx._journal.exchange._rpc.replies.append(hang)
+        with pytest.raises(asyncio.CancelledError):
+            await ctx.local("k", echo)
+        assert refused(ctx.complete, 1).code == "activation_spoiled"
+        return ctx.state
+
+    assert refused(play, handler).code == "step_cancelled"
+
+
+def test_a_base_exception_of_the_exchange_goes_on():
+    async def handler(ctx):
+        await ctx.local("k", echo)
+
+    with pytest.raises(Fatal):
+        play(handler, host=Host(Fatal()))
+
+
+def test_after_a_failed_acknowledgement_every_call_fails_and_reads_work():
+    children = {"program": "p", "version": "1", "queue": "q", "data": None}
+
+    async def handler(ctx):
+        spec = ctx.branch("free", entrypoint="e", queue="q", data=None)
+        await arefused(ctx.local("k", echo))
+        calls = [
+            lambda: ctx.local("k", echo),
+            lambda: ctx.task("t", **children),
+            lambda: ctx.workflow("w", **children),
+            lambda: ctx.branch("b", entrypoint="e", queue="q", data=None),
+            lambda: ctx.get_result("c"),
+            lambda: ctx.complete(1),
+            lambda: ctx.fail("k", "m"),
+            lambda: ctx.continue_(continuation="n", state=None),
+            lambda: ctx.suspend(continuation="n", state=None),
+            lambda: ctx.wait_event("e", continuation="n", state=None),
+            lambda: ctx.sleep("s", 1, continuation="n", state=None),
+        ]
+        assert {refused(call).code for call in calls} == {"activation_spoiled"}
+        for call in (ctx.gather(), ctx.fork("f", branches=[spec])):
+            assert (await arefused(call)).code == "activation_spoiled"
+        assert (ctx.state, ctx.inputs, workflow_context()) == (5, {}, ctx)
+        assert isinstance(TaskRef("k", ctx), TaskRef)
+        return None
+
+    refused(play, handler, payload(state=5), Host({"committed": False}))
+
+
+def test_commits_that_wait_behind_a_failed_one_are_not_sent():
+    host = Host({"committed": False})
+
+    async def handler(ctx):
+        steps = [ctx.local(str(i), echo) for i in range(3)]
+        errors = [await arefused(step) for step in steps]
+        assert [error.code for error in errors] == [
+            "not_acknowledged",
+            "activation_spoiled",
+            "activation_spoiled",
+        ]
+        return None
+
+    refused(play, handler, host=host)
+    assert len(host.requests) == 1
+
+
+# Observation.
+
+
+def test_steps_are_observed_with_their_states():
+    steps = Steps()
+    journal = [record("old", callable_=f"{HERE}:echo")]
+
+    async def cancels():
+        raise asyncio.CancelledError
+
+    async def handler(ctx):
+        await ctx.local("old", echo)
+        await ctx.local("old", echo)
+        await ctx.local("new", echo)
+        with pytest.raises(Own):
+            await ctx.local("bad", boom)
+        await arefused(ctx.local("no json", object))
+        with pytest.raises(asyncio.CancelledError):
+            await ctx.local("gone", cancels)
+        return None
+
+    refused(play, handler, payload(local_steps=journal), steps=steps)
+    assert [(key, state) for key, _, state in steps.seen] == [
+        ("old", "replayed"),
+        ("new", "returned"),
+        ("bad", "failed"),
+        ("no json", "failed"),
+        ("gone", "cancelled"),
+    ]
+    assert steps.seen[1][1] == f"{HERE}:echo"
+
+
+def test_arguments_are_refused_before_anything_is_observed():
+    steps = Steps()
+
+    async def handler(ctx):
+        assert isinstance(refused(ctx.local, "k", echo, value=object()), ArgumentError)
+        return ctx.complete(None)
+
+    play(handler, steps=steps)
+    assert steps.seen == []
+
+
+# For tool builders.
+
+
+def test_the_pending_steps_the_records_and_the_commands_can_be_seen():
+    async def call(ctx):
+        step = ctx.local("k", later, value=1)
+        binding, task = ctx._pending["k"]
+        assert binding == canonical(
+            {"key": "k", "callable": f"{HERE}:later", "input": {"value": 1}}
+        )
+        assert not task.done()
+        await step
+        await asyncio.wait([task], timeout=5)
+        assert task.done()
+        assert task.exception() is None
+        assert ctx._records == {"k": {**record(callable_=f"{HERE}:later"), "input": {"value": 1}, "output": 1}}
+        assert list(ctx._records["k"]) == ["key", "callable", "input", "output"]
+
+    within(call)
