@@ -11,7 +11,13 @@ from ledgence.local._activation import FirstActivation, first_extension
 from ledgence.local._cancel import CancelToken
 from ledgence.local._console import Console
 from ledgence.local._conversation import Invocation
-from ledgence.local._errors import InputError, Interrupted, LocalError, RunFailure
+from ledgence.local._errors import (
+    DeadlineExceeded,
+    InputError,
+    Interrupted,
+    LocalError,
+    RunFailure,
+)
 from ledgence.local._events import build_event, new_attempt
 from ledgence.local._exit import ExitCode, exit_code_of, exit_code_of_signal
 from ledgence.local._frames import Result
@@ -41,6 +47,12 @@ class Plan:
     start_timeout: float
     workflow: bool = False
     observe: bool = False
+
+
+_MORE_TIME = {
+    "startup": "--start-timeout and --timeout allow more seconds",
+    "execution": "--timeout allows more seconds",
+}
 
 
 class Batch:
@@ -209,6 +221,8 @@ class Batch:
             if error.exit_status is not None:
                 body["exit_status"] = error.exit_status
         body["message"] = error.summary
+        if isinstance(error, DeadlineExceeded):
+            error.hint = _MORE_TIME[error.phase]
         self._count(exit_code_of(error))
         self._console.note(f"run {head['run']}: {error}")
         self._console.result({**head, "status": status, "error": body})

@@ -89,8 +89,11 @@ class Child:
 
     def send(self, data: bytes) -> None:
         """Queue bytes for the child's input; pumping writes them."""
-        self._outgoing = memoryview(data)
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
+        if self._outgoing:  # it answered without reading to the end
+            self._outgoing = memoryview(bytes(self._outgoing) + data)
+        else:
+            self._outgoing = memoryview(data)
+            self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
 
     def pump(self, deadline: float | None, readable: int | None = None) -> bool:
         """Wait for bytes and move them once.

@@ -11,6 +11,8 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
         from ledgence.local._commands import cli  # noqa: PLC0415 - the import may fail
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise

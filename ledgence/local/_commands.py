@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ledgence.local._exit import exit_code_of_signal
 from ledgence.local._limits import ATTEMPT_SECONDS, READY_SECONDS
 
 __all__ = ["cli"]
 
 
 class _Group(click.Group):
-    """A group that proposes the command that was probably meant."""
+    """A group with the exit code of Ctrl-C, and proposals for misspelt commands."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C is exit code 130, not click's 1."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(exit_code_of_signal(None)) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or propose the one that was probably meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

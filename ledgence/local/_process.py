@@ -165,6 +165,8 @@ class RunnerProcess:
         """
         try:
             if not self._cancel.cancelled:
+                # An end or a frame that nobody asked for is noticed here at last.
+                self.idle(until=time.monotonic())
                 self._settle()
                 self._part(timeout)
         finally:
@@ -280,6 +282,7 @@ class RunnerProcess:
             code="start_refused" if phase == "startup" else "process_gone",
             phase=phase,
             exit_status=child.exit_status if exited else None,
+            hint=_START_HINT if phase == "startup" else None,
             details={"unfinished_frame_bytes": len(unfinished)} if unfinished else None,
         )
 
@@ -311,6 +314,10 @@ def _unanswered(received: Received) -> ProtocolFault:
     )
 
 
+_START_HINT = (
+    "its output says why; a program sees the standard library, ledgence.worker and"
+    " what lies in its own directory"
+)
 _WHEN: dict[Phase, str] = {
     "startup": "before it was ready",
     "execution": "before its result",

@@ -142,7 +142,7 @@ def _file(path: Path, function: str, protocol: int | None) -> Target:
             hint=f"rename it, for example to {better.name}",
         )
     _check_function(path, function)
-    root, module = _package_root(path.resolve())
+    root, module = _package_root(path.parent.resolve() / path.name)
     return Target(root, f"{module}:{function}", protocol or _NEWEST, None)
 
 

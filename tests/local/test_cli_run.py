@@ -367,6 +367,7 @@ def test_a_program_that_does_not_start_is_told_once_and_ends_the_command(
     (result,) = done.results
     assert (result["status"], result["error"]["phase"]) == ("failed", "startup")
     assert "1 runs: 0 succeeded, 1 did not; stopped before the end" in done.err
+    assert "hint: " in done.err
 
 
 def test_an_import_traceback_shows_the_authors_frames_only(program):
@@ -526,6 +527,20 @@ def test_help_has_examples_and_the_exit_codes():
     assert done.code == 0
     for part in ('--data \'{"name": "Ada"}\'', "130  interrupted", "--timeout SECONDS"):
         assert part in done.out
+
+
+def test_ctrl_c_in_any_command_is_exit_130():
+    from click.testing import CliRunner
+
+    from ledgence.local._commands import _Group
+
+    group = _Group()
+
+    @group.command()
+    def stop():
+        raise KeyboardInterrupt
+
+    assert CliRunner().invoke(group, ["stop"]).exit_code == 130
 
 
 def test_the_version_is_told():

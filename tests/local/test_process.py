@@ -496,6 +496,22 @@ def test_a_child_that_left_the_group_cannot_hold_the_parent(runner, tmp_path):
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
+def test_a_result_before_the_frame_was_read_does_not_confuse_the_next(runner):
+    process = runner(
+        """
+        ready()
+        for _ in range(2):
+            os.read(0, 1000)
+            send(v=V, type="result", event_id="evt", attempt_id="att",
+                 status="success", output=1)
+        forever()
+        """
+    )
+    process.start(deadline=soon())
+    for _ in range(2):
+        assert process.invoke(invocation("x" * 2_000_000), deadline=soon()).output == 1
+
+
 def test_a_result_written_before_the_end_counts(runner):
     process = runner("ready(); result(receive()); os._exit(9)")
     process.start(deadline=soon())
@@ -620,6 +636,16 @@ def test_a_process_that_dies_while_idle_is_noticed(runner):
     process.idle(until=soon())
     assert not process.reusable
     assert (process.trouble.exit_status, process.trouble.phase) == (4, "cleanup")
+
+
+def test_an_end_right_after_the_result_is_noticed_when_closing(runner):
+    process = runner("ready(); result(receive()); os._exit(4)")
+    process.start(deadline=soon())
+    process.invoke(invocation(), deadline=soon())
+    while process.reusable:
+        process.idle(until=soon())
+    process.close()
+    assert process.trouble.exit_status == 4
 
 
 def test_an_unasked_frame_retires_an_idle_process(runner):
