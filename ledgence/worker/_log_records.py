@@ -192,7 +192,7 @@ def is_small(attributes: object) -> bool:
         if type(key) is not str or len(key) > MAX_KEY:
             return False
         text -= len(key)
-        kind: type[object] = type(value)
+        kind: type[object] = type(value)  # pyright: ignore[reportUnknownVariableType] - any
         if kind is str:
             text -= len(value)
         elif kind is int:

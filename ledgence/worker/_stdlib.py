@@ -144,11 +144,13 @@ def load(name: str) -> "ModuleType":
     Raises:
         ImportError: This interpreter has no such module.
     """
-    module = sys.modules.get(name) or _private.get(name)
-    if module is not None and is_standard(name, module):
-        return module
     if _reserved is None:
         return __import__(name)
+    module = sys.modules.get(name)
+    if module is not None and is_standard(name, module):
+        return module
+    if name in _private:
+        return _private[name]
     spec = _importer.BuiltinImporter.find_spec(name)
     spec = spec or _files.PathFinder.find_spec(name, _reserved.paths)
     if spec is None or spec.loader is None:
