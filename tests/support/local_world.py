@@ -259,7 +259,7 @@ class World:
     def request(self, program="leaf", data=None, *, key=None, queue="q", **more):
         trace = {"origin_trace": more.pop("trace")} if "trace" in more else {}
         return {
-            "idempotency_key": key or f"key-{next(self._keys)}",
+            "idempotency_key": key or f"key-{self._prefix}{next(self._keys)}",
             "input": {
                 **SCOPE,
                 "queue": queue,
@@ -430,13 +430,15 @@ class World:
             self.play(job)
         return job
 
-    def run(self, *, skip=False, most=10_000):
+    def run(self, *, skip=False, horizon_ms=None, most=10_000):
         """Carry out attempts until nothing is available, nor will be when skipping."""
         for _ in range(most):
             if self.step() is not None:
                 continue
             target = self.engine.schedule().skip_to if skip else None
             if target is None:
+                return
+            if horizon_ms is not None and target > self.clock.now_ms() + horizon_ms:
                 return
             self.clock.move_to(target)
         raise AssertionError(f"still busy after {most} attempts")

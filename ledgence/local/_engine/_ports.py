@@ -16,7 +16,6 @@ from ledgence.local._engine._rows import (
     Approval,
     Attempt,
     Child,
-    Fork,
     InboxEvent,
     LocalStep,
     LogEntry,
@@ -177,10 +176,6 @@ class Rows(Protocol):
         """Return active attempts that another host has claimed."""
         ...
 
-    def running_attempts(self) -> list[Attempt]:
-        """Return active attempts without a report."""
-        ...
-
     def attempts_of(self, task_id: str) -> list[Attempt]:
         """Return all attempts of a task by number."""
         ...
@@ -197,10 +192,6 @@ class Rows(Protocol):
 
     def fork_usage(self, activation_id: str) -> Usage:
         """Return count, summed size and branches of an activation's forks."""
-        ...
-
-    def forks_of(self, workflow_id: str) -> list[Fork]:
-        """Return the forks of a workflow in the order of acceptance."""
         ...
 
     # Children.

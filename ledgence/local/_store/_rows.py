@@ -12,7 +12,6 @@ from ledgence.local._engine._rows import (
     Application,
     Attempt,
     Child,
-    Fork,
     InboxEvent,
     LocalStep,
     Row,
@@ -150,14 +149,6 @@ class TransitionRows(RecordRows):
         )
         return self._many(Attempt, where, host_id, limit)
 
-    def running_attempts(self) -> list[Attempt]:
-        """Return active attempts without a report."""
-        where = (
-            "WHERE state = 'active' AND reported_at IS NULL"
-            " ORDER BY claimed_at, attempt_id"
-        )
-        return self._many(Attempt, where)
-
     def attempts_of(self, task_id: str) -> list[Attempt]:
         """Return all attempts of a task by number."""
         return self._many(Attempt, "WHERE task_id = ? ORDER BY number", task_id)
@@ -183,11 +174,6 @@ class TransitionRows(RecordRows):
             " FROM forks WHERE activation_id = ?",
             activation_id,
         )
-
-    def forks_of(self, workflow_id: str) -> list[Fork]:
-        """Return the forks of a workflow in the order of acceptance."""
-        where = "WHERE workflow_id = ? ORDER BY accepted_at, key"
-        return self._many(Fork, where, workflow_id)
 
     def _usage(self, statement: str, *arguments: object) -> Usage:
         return Usage(*self._db.execute(statement, arguments).fetchone())
