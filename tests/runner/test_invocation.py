@@ -106,11 +106,16 @@ USES = {
         "try: del c.event_id\n"
         "except dataclasses.FrozenInstanceError as e: print(e)"
     ),
-}  # fmt: skip
+}
 REAL = """
 import dataclasses
 t = TraceContext("tp", "ts")
 c = InvocationContext("e", "a", processing_context=t)
+"""
+ON_PATH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ledgence.worker import *
 """
 LOOKED_AT = "dataclasses.fields(InvocationContext), dataclasses.fields(TraceContext)\n"
 
@@ -126,10 +131,11 @@ def test_the_records_cost_no_import_of_dataclasses():
         "import sys; print('dataclasses' in sys.modules, 'inspect' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1])\n"
-         "from ledgence.worker import *\n" + code, "."],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-I", "-S", "-c", ON_PATH + code, "."],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stdout == "False False\n", done.stderr
 
 

@@ -1,7 +1,7 @@
 """From a log record to its frame: bounds, fitting, spelling."""
 
 import contextvars
-import datetime
+import datetime as dt
 import enum
 import json
 import logging
@@ -55,7 +55,8 @@ def test_a_frame_outside_an_invocation_has_its_members_in_order():
     made = record("paid %d", 7, attributes={"a": 1})
     assert build(made, 2, 16384) == (
         b'{"v":2,"type":"log","time":"2025-11-24T16:01:07.409544+00:00",'
-        b'"severity":"INFO","logger":"billing","message":"paid 7","attributes":{"a":1}}\n'
+        b'"severity":"INFO","logger":"billing","message":"paid 7",'
+        b'"attributes":{"a":1}}\n'
     )
 
 
@@ -63,9 +64,17 @@ def test_a_frame_inside_an_invocation_carries_its_identities():
     carrier = {"traceparent": TRACEPARENT}
     frame = in_invocation(frame_of, record(), carrier=carrier)
     assert list(frame) == [
-        "v", "type", "time", "severity", "logger", "message", "attributes",
-        "invocation", "trace_id", "span_id",
-    ]  # fmt: skip
+        "v",
+        "type",
+        "time",
+        "severity",
+        "logger",
+        "message",
+        "attributes",
+        "invocation",
+        "trace_id",
+        "span_id",
+    ]
     assert list(frame["invocation"].items()) == [
         ("event_id", "evt-1"),
         ("attempt_id", "attempt-1"),
@@ -191,7 +200,10 @@ BOUNDS = {
     "scalars": ({"a": None, "b": True, "c": 1.5, "d": -1, "e": "é"},) * 2,
     "smallest integer": ({"a": -(2**63)},) * 2,
     "largest integer": ({"a": 2**64 - 1},) * 2,
-    "integers beyond": ({"a": -(2**63) - 1, "b": 2**64}, {"a": UNSUPPORTED, "b": UNSUPPORTED}),
+    "integers beyond": (
+        {"a": -(2**63) - 1, "b": 2**64},
+        {"a": UNSUPPORTED, "b": UNSUPPORTED},
+    ),
     "an enum member": ({"a": Number.ONE}, {"a": 1}),
     "foreign objects": (
         {"a": b"x", "b": {1}, "c": object, "d": range(2)},
@@ -215,12 +227,15 @@ BOUNDS = {
     "4097 characters": ({"a": "x" * 4096}, {"a": "x" * 4095}),
     "a text without room": ({"a": "x" * 4095, "b": "y"}, {"a": "x" * 4095, "": ""}),
     "a key takes room first": ({"ab": "x" * 4094, "cd": 1}, {"ab": "x" * 4094, "": 1}),
-    "a second text": ({"a": "x" * 4000, "b": "y" * 200}, {"a": "x" * 4000, "b": "y" * 94}),
+    "a second text": (
+        {"a": "x" * 4000, "b": "y" * 200},
+        {"a": "x" * 4000, "b": "y" * 94},
+    ),
     "forty pairs": (
         {"a": [[n, n] for n in range(40)]},
         {"a": [[n, n] for n in range(20)] + [[20]]},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("given_", "kept"), BOUNDS.values(), ids=BOUNDS)
@@ -243,11 +258,17 @@ def test_a_container_may_be_the_last_node_and_is_then_empty():
 
 
 json_like = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.text(max_size=4) | st.binary(max_size=2),
-    lambda children: st.lists(children, max_size=5)
-    | st.dictionaries(st.text(max_size=3) | st.integers(), children, max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**65), 2**65)
+    | st.text(max_size=4)
+    | st.binary(max_size=2),
+    lambda children: (
+        st.lists(children, max_size=5)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), children, max_size=5)
+    ),
     max_leaves=60,
-)  # fmt: skip
+)
 
 
 @given(st.dictionaries(st.text(max_size=3) | st.integers(), json_like, max_size=40))
@@ -345,7 +366,7 @@ def test_identities_that_cannot_be_written_drop_the_record(value):
 
 @given(st.floats(0, 253_402_300_799, allow_nan=False) | st.integers(0, 2**31))
 def test_the_time_is_that_of_isoformat(moment):
-    wanted = datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
+    wanted = dt.datetime.fromtimestamp(moment, dt.UTC).isoformat()
     assert timestamp(moment).decode() == wanted
 
 
@@ -353,7 +374,7 @@ def test_the_time_is_that_of_isoformat(moment):
     "moment", [0, 1.0, 1.0000004, 1.0000006, 1.9999996, 1.9999994, -1.5, 1764000067.25]
 )
 def test_the_time_is_rounded_as_isoformat_rounds_it(moment):
-    wanted = datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
+    wanted = dt.datetime.fromtimestamp(moment, dt.UTC).isoformat()
     assert timestamp(moment).decode() == wanted
     assert timestamp(moment).decode() == wanted  # once more, from the cache
 

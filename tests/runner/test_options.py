@@ -28,8 +28,11 @@ def test_the_required_options_are_enough():
 
 def test_all_options_are_read_in_any_order():
     flags = parse(
-        ["--max-output-bytes", "300", "--protocol-version", "3", *REQUIRED]
-        + ["--max-input-bytes=400"]
+        [
+            *("--max-output-bytes", "300", "--protocol-version", "3"),
+            *REQUIRED,
+            "--max-input-bytes=400",
+        ]
     )
     assert (flags.protocol, flags.max_input_bytes, flags.max_output_bytes) == (
         3,

@@ -35,8 +35,12 @@ def test_the_table_knows_the_protocols(name, protocols):
 
 @pytest.mark.parametrize(
     ("version", "has", "lacks"),
-    [((3, 11), "urllib", "grp"), ((3, 12), "ipaddress", "pwd"), ((3, 13), "glob", "urllib")],
-)  # fmt: skip
+    [
+        ((3, 11), "urllib", "grp"),
+        ((3, 12), "ipaddress", "pwd"),
+        ((3, 13), "glob", "urllib"),
+    ],
+)
 def test_the_table_knows_the_versions(version, has, lacks):
     assert has in table(1, version)
     assert lacks not in table(1, version)
@@ -60,9 +64,14 @@ def test_reserved_names_are_found_in_the_library_only(library):
 
 @pytest.mark.parametrize(
     ("name", "path"),
-    [("hashlib", None), ("_app", None), ("ledgence", None), ("argparse", ["/x"]),
-     ("_bisect", None)],
-)  # fmt: skip
+    [
+        ("hashlib", None),
+        ("_app", None),
+        ("ledgence", None),
+        ("argparse", ["/x"]),
+        ("_bisect", None),
+    ],
+)
 def test_other_names_are_left_to_the_other_finders(library, name, path):
     assert Reserved(table(1), library).find_spec(name, path) is None
 

@@ -87,9 +87,18 @@ def custom():
 
 
 CASES = [
-    plain, empty, chained, while_handling, suppressed, noted, grouped, misspelled, syntax,
-    cycle, custom,
-]  # fmt: skip
+    plain,
+    empty,
+    chained,
+    while_handling,
+    suppressed,
+    noted,
+    grouped,
+    misspelled,
+    syntax,
+    cycle,
+    custom,
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

@@ -19,11 +19,11 @@ def main():
 
     sys.path[:] = path
     measured = coverage.Coverage(
-        data_file=os.path.join(root, ".coverage"),
+        data_file=f"{root}/.coverage",
         data_suffix=True,
         branch=True,
-        source=[os.path.join(root, "ledgence")],
-        config_file=os.path.join(root, "pyproject.toml"),
+        source=[f"{root}/ledgence"],
+        config_file=f"{root}/pyproject.toml",
     )
     measured._warn_no_data = False
     measured.start()

@@ -61,6 +61,8 @@ class SharedWriter:
 
     ``_lock`` guards the fields and is held for moments only: no write that may block
     happens under it. ``_busy`` says that somebody is writing outside of it.
+    ``_holder`` is set first of all under the lock, with nothing called before: signal
+    handlers and finalizers, which may log, run between calls.
 
     Attributes:
         protocol: The version of the frames.
@@ -93,8 +95,9 @@ class SharedWriter:
         """
         self._channel.stop_child()
         turn = None
+        me = _thread.get_ident()
         with self._lock:
-            self._holder = _thread.get_ident()
+            self._holder = me
             if self._busy:
                 turn = self._turn = _thread.allocate_lock()
                 turn.acquire()
@@ -104,7 +107,7 @@ class SharedWriter:
             turn.acquire()  # the thread hands over after the record that it writes
         write_all(self._channel.sink, frame)
         with self._lock:
-            self._holder = _thread.get_ident()
+            self._holder = me
             self._busy = False
             self._open = True
             if self._waiting:
@@ -206,19 +209,25 @@ class SharedWriter:
                 pass
 
     def _write_one(self) -> bool:
+        me = _thread.get_ident()
+        frame = None
         with self._lock:
-            if self._busy or self._over or not self._waiting:
-                return False
-            self._busy = True
-            frame = self._next()
+            self._holder = me
+            if self._waiting and not (self._busy or self._over):
+                self._busy = True
+                frame = self._next()
+            self._holder = 0
+        if frame is None:
+            return False
         self._write_record(frame)
         with self._lock:
-            turn = self._turn
-            if turn is None:
-                self._busy = False
-                return True
-            self._turn = None
-        turn.release()  # _busy stays: it is the control frame's now
+            self._holder = me
+            turn, self._turn = self._turn, None
+            self._busy = turn is not None  # if so it is the control frame's now
+            self._holder = 0
+        if turn is None:
+            return True
+        turn.release()
         return False
 
     def _leave_child(self) -> None:
@@ -231,7 +240,7 @@ class Outlet:
     """Tells whether a small frame can be written to a descriptor without blocking."""
 
     def __init__(self, descriptor: int) -> None:
-        self._largest = 0
+        self._largest = -1
         try:
             mode = os.fstat(descriptor).st_mode
             select = _stdlib.load("select")

@@ -1,0 +1,341 @@
+"""The single owner of the output: order, bounds, and nobody who waits for nothing."""
+
+import fcntl
+import json
+import os
+import select
+import threading
+
+import pytest
+
+from ledgence.worker._runner import writer as module
+from ledgence.worker._runner.channel import Channel
+from ledgence.worker._runner.writer import Outlet, PlainWriter, SharedWriter, write_all
+from tests.support.runner import await_true
+
+
+class Pipe:
+    """Stands in for the channel, with the reading end in the test's hands."""
+
+    def __init__(self):
+        self.source = -1
+        self.read_end, self.sink = os.pipe()
+        self.forked = False
+        self.when_forked = []
+
+    def stop_child(self):
+        assert not self.forked
+
+    def read(self, size=1 << 20):
+        return os.read(self.read_end, size)
+
+    def read_lines(self, count):
+        data = b""
+        while data.count(b"\n") < count:
+            assert select.select([self.read_end], [], [], 20)[0]
+            data += self.read()
+        return data.splitlines(keepends=True)
+
+    def fill(self):
+        """Make the pipe full: the next write of any size blocks."""
+        os.set_blocking(self.sink, False)
+        size = 0
+        for chunk in (65536, 4096, 1):
+            try:
+                while True:
+                    size += os.write(self.sink, b"-" * chunk)
+            except BlockingIOError:
+                pass
+        os.set_blocking(self.sink, True)
+        return size
+
+    def empty(self, size):
+        while size:
+            size -= len(self.read(size))
+
+    def close(self):
+        for descriptor in (self.read_end, self.sink):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+@pytest.fixture
+def pipe():
+    made = Pipe()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shared(pipe):
+    return SharedWriter(pipe, 2, 2_097_152)
+
+
+def log(number, size=0):
+    return json.dumps({"log": number, "pad": "x" * size}).encode() + b"\n"
+
+
+BIG = 8000  # more than a pipe takes without blocking
+
+
+def test_a_frame_is_written_whole_in_as_many_pieces_as_it_takes(monkeypatch):
+    pieces = []
+
+    def write(descriptor, data):
+        pieces.append(bytes(data[:3]))
+        return len(pieces[-1])
+
+    monkeypatch.setattr(module.os, "write", write)
+    write_all(5, b"abcdefgh")
+    assert pieces == [b"abc", b"def", b"gh"]
+
+
+def test_the_plain_writer_writes_and_closes(pipe):
+    plain = PlainWriter(pipe)
+    plain.control(b"one\n")
+    plain.close(b"two\n")
+    assert pipe.read() == b"one\ntwo\n"
+
+
+def test_the_log_limit_is_the_smaller_one(pipe):
+    assert SharedWriter(pipe, 3, 2_097_152).limit == 16_384
+    assert SharedWriter(pipe, 3, 16_383).limit == 16_383
+
+
+def test_nothing_is_written_before_the_first_control_frame(pipe, shared):
+    for number in range(3):
+        shared.emit(log(number))
+    assert not select.select([pipe.read_end], [], [], 0)[0]
+    shared.control(b"ready\n")
+    assert pipe.read_lines(4) == [b"ready\n", log(0), log(1), log(2)]
+
+
+def test_big_records_from_before_the_first_frame_are_left_to_the_thread(pipe, shared):
+    shared.emit(log(0, BIG))
+    shared.emit(log(1))
+    shared.control(b"ready\n")
+    assert pipe.read_lines(3) == [b"ready\n", log(0, BIG), log(1)]
+
+
+def test_small_records_are_written_by_their_own_thread(pipe, shared):
+    shared.control(b"ready\n")
+    before = threading.active_count()
+    for number in range(50):
+        shared.emit(log(number))
+    lines = pipe.read().splitlines(keepends=True)
+    assert lines == [b"ready\n", *map(log, range(50))]
+    assert shared._work is None
+    assert threading.active_count() == before
+
+
+def test_big_records_are_written_by_the_thread_in_order(pipe, shared):
+    shared.control(b"ready\n")
+    for number in range(5):
+        shared.emit(log(number, BIG))
+        shared.emit(log(number))
+    lines = pipe.read_lines(11)
+    assert lines[1:] == [log(n, size) for n in range(5) for size in (BIG, 0)]
+    shared.emit(log("again", BIG))
+    assert pipe.read_lines(1) == [log("again", BIG)]
+    assert shared.dropped == 0
+
+
+def test_emitting_never_blocks_and_what_exceeds_64_records_is_dropped(pipe, shared):
+    shared.control(b"ready\n")
+    assert pipe.read() == b"ready\n"
+    full = pipe.fill()
+    shared.emit(log("under way"))
+    await_true(lambda: shared._busy)
+    for number in range(70):
+        shared.emit(log(number))
+    assert (len(shared._waiting), shared.dropped) == (64, 6)
+    pipe.empty(full)
+    assert pipe.read_lines(65) == [log("under way"), *map(log, range(64))]
+    shared.emit(log("later"))
+    assert pipe.read_lines(1) == [log("later")]
+
+
+def test_what_exceeds_a_mebibyte_is_dropped(pipe, shared):
+    size = 1_048_576 // 4
+    for number in range(4):
+        shared.emit(b"%d" % number * (size - 1) + b"\n")
+    assert (len(shared._waiting), shared._waiting_bytes) == (4, 1_048_576)
+    shared.emit(b"\n")
+    assert (len(shared._waiting), shared.dropped) == (4, 1)
+
+
+def test_a_control_frame_overtakes_all_but_the_record_under_way(pipe, shared):
+    shared.control(b"ready\n")
+    assert pipe.read() == b"ready\n"
+    full = pipe.fill()
+    for number in range(5):
+        shared.emit(log(number, BIG))
+    await_true(lambda: shared._busy)
+    done = threading.Event()
+
+    def answer():
+        shared.control(b"result\n")
+        done.set()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    await_true(lambda: shared._turn is not None)
+    assert not done.is_set()
+    pipe.empty(full)
+    lines = pipe.read_lines(6)
+    assert lines == [log(0, BIG), b"result\n", *(log(n, BIG) for n in range(1, 5))]
+    thread.join(20)
+    assert done.is_set()
+
+
+def test_closing_discards_what_waits_and_drops_what_follows(pipe, shared):
+    for number in range(3):
+        shared.emit(log(number))
+    shared.close(b"closing\n")
+    shared.emit(log("late"))
+    assert pipe.read() == b"closing\n"
+    assert shared.dropped == 4
+    assert not shared._waiting
+
+
+def test_the_counter_saturates(shared):
+    shared.dropped = 2**64 - 2
+    for _ in range(3):
+        shared.drop()
+    assert shared.dropped == 2**64 - 1
+
+
+def test_a_broken_pipe_drops_records_and_fails_control_frames(pipe, shared):
+    shared.control(b"ready\n")
+    os.close(pipe.read_end)
+    pipe.read_end = -1
+    shared.emit(log(0))
+    shared.emit(log(1))
+    assert shared.dropped == 2
+    with pytest.raises(BrokenPipeError):
+        shared.control(b"result\n")
+
+
+def test_a_pipe_that_breaks_under_the_thread_drops_what_waits(pipe, shared):
+    shared.control(b"ready\n")
+    assert pipe.read() == b"ready\n"
+    pipe.fill()
+    for number in range(3):
+        shared.emit(log(number, BIG))
+    await_true(lambda: shared._busy)
+    os.close(pipe.read_end)
+    pipe.read_end = -1
+    await_true(lambda: shared._over)
+    with pytest.raises(BrokenPipeError):
+        shared.control(b"result\n")
+
+
+def test_a_thread_that_interrupts_itself_drops_its_record(pipe, shared, monkeypatch):
+    """A signal handler logs while its thread is inside the writer."""
+    shared.control(b"ready\n")
+    write = module.write_all
+
+    def interrupted(descriptor, frame):
+        shared.emit(log("from the handler"))
+        write(descriptor, frame)
+
+    monkeypatch.setattr(module, "write_all", interrupted)
+    shared.emit(log("from the program"))
+    assert pipe.read() == b"ready\n" + log("from the program")
+    assert shared.dropped == 1
+
+
+def test_an_exception_inside_the_writer_leaves_it_usable(pipe, shared, monkeypatch):
+    """A signal handler raises while its thread is inside the writer."""
+    shared.control(b"ready\n")
+
+    def interrupted(descriptor, frame):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            shared.emit(log(0))
+    shared.emit(log(1))
+    assert pipe.read() == b"ready\n" + log(1)
+
+
+def test_frames_of_many_threads_never_interleave(pipe, shared):
+    shared.control(b"ready\n")
+    received = []
+
+    def drain():
+        data = b""
+        while not data.endswith(b"closing\n"):
+            data += pipe.read()
+        received.extend(data.splitlines())
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+
+    def flood(name):
+        for number in range(200):
+            shared.emit(log(f"{name}{number}", number * 40 % 9000))
+
+    threads = [threading.Thread(target=flood, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for number in range(50):
+        shared.control(b'"result %d"\n' % number)
+    for thread in threads:
+        thread.join(30)
+    shared.close(b'"x"closing\n')
+    reader.join(30)
+    values = [json.loads(text) for text in received[1:-1]]
+    results = [value for value in values if isinstance(value, str)]
+    assert results == [f"result {number}" for number in range(50)]
+    assert len(values) - 50 + shared.dropped == 600
+
+
+def test_the_child_of_a_fork_drops_everything(pipe, shared):
+    shared.control(b"ready\n")
+    shared._lock.acquire()  # another thread had it when the process forked
+    for callback in pipe.when_forked:
+        callback()
+    shared.emit(log(0))
+    assert shared.dropped == 1
+    assert pipe.read() == b"ready\n"
+
+
+def test_a_pipe_takes_what_posix_promises():
+    read_end, write_end = os.pipe()
+    try:
+        outlet = Outlet(write_end)
+        assert outlet.takes(select.PIPE_BUF)
+        assert not outlet.takes(select.PIPE_BUF + 1)
+        assert fcntl.fcntl(write_end, fcntl.F_GETFL) & os.O_NONBLOCK == 0
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+def test_a_file_takes_anything(tmp_path):
+    with (tmp_path / "frames").open("wb") as file:
+        assert Outlet(file.fileno()).takes(1 << 30)
+
+
+def test_a_socket_or_a_terminal_takes_nothing_without_the_thread():
+    import socket
+
+    one, other = socket.socketpair()
+    with one, other:
+        assert not Outlet(one.fileno()).takes(1)
+
+
+def test_an_outlet_that_cannot_be_judged_takes_nothing(monkeypatch, pipe):
+    def absent(name):
+        raise ImportError(name)
+
+    assert not Outlet(1_000_000).takes(0)  # no such descriptor
+    monkeypatch.setattr(module._stdlib, "load", absent)
+    assert not Outlet(pipe.sink).takes(0)
+
+
+def test_a_channel_of_the_parent_stops_nobody(monkeypatch):
+    monkeypatch.setattr("os.register_at_fork", lambda **_: None)
+    Channel(-1, -1).stop_child()
