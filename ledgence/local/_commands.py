@@ -39,9 +39,13 @@ class _Group(click.Group):
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: object) -> None:
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import version  # noqa: PLC0415 - only for this option
+        from importlib import metadata  # noqa: PLC0415 - only for this option
 
-        click.echo(f"ledgence-local {version('ledgence-worker')}")
+        try:
+            version = metadata.version("ledgence-worker")
+        except metadata.PackageNotFoundError:
+            version = "(not installed as a distribution)"
+        click.echo(f"ledgence-local {version}")
         ctx.exit()
 
 

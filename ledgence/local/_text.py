@@ -32,11 +32,6 @@ def is_text(value: object, limit: int = KEY_BYTES) -> bool:
     )
 
 
-def has_control(text: str) -> bool:
-    """Tell whether ``text`` holds a character of category Cc."""
-    return _CONTROL.search(text) is not None
-
-
 def shorten(text: str, limit: int = 80) -> str:
     """Return at most ``limit`` characters of ``text``, marked where it was cut."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

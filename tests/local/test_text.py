@@ -1,6 +1,6 @@
 import pytest
 
-from ledgence.local._text import byte_length, has_control, is_text, shorten
+from ledgence.local._text import byte_length, is_text, shorten
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,6 @@ def test_a_text_is_bounded_and_has_no_control_or_noncharacter(value, good):
 
 def test_a_lone_surrogate_has_no_length():
     assert (byte_length("\ud800"), byte_length("é")) == (-1, 2)
-
-
-def test_control_characters_are_found_anywhere():
-    assert has_control("a\nb")
-    assert not has_control("a b")
 
 
 def test_shortening_keeps_the_limit_and_marks_the_cut():
