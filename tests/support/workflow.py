@@ -246,6 +246,15 @@ async def arefused(awaitable):
     return caught.value
 
 
+async def until(predicate):
+    """Let the loop turn until something is so."""
+    for _ in range(10_000):
+        if predicate():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never was so")
+
+
 def canonical(value):
     return profile_encode(value, 10_000_000, max_depth=127)
 

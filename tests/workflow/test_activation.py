@@ -136,7 +136,11 @@ def test_inputs_are_kept_sorted_by_key():
     inputs["é"]["outcome"]["quiescence"] = "unconfirmed"
     found = Activation(payload(inputs=inputs))
     assert list(found.inputs) == ["a", "b", "é"]
-    assert [child.is_workflow for child in found.inputs.values()] == [True, False, False]
+    assert [child.is_workflow for child in found.inputs.values()] == [
+        True,
+        False,
+        False,
+    ]
     assert found.inputs_size == len(canonical(inputs))
 
 
@@ -333,7 +337,10 @@ def test_no_wake_is_null_or_absent():
         ({"kind": "timer", "key": "k", "deadline": True}, "$.wake.deadline"),
         ({"kind": "event", "key": "k", "event": {}}, "$.wake"),
         ({"kind": "event", "key": "k", "event": {}, "accepted_at": 1.0}, None),
-        ({"kind": "event", "key": "k", "event": {}, "accepted_at": 1}, "$.wake.event.data"),
+        (
+            {"kind": "event", "key": "k", "event": {}, "accepted_at": 1},
+            "$.wake.event.data",
+        ),
         ({"kind": "approval"}, "$.wake"),
         ({"kind": "approval", "key": "k", "approval": snapshot()}, "$.wake"),
         ({"kind": "approval", "approval": snapshot(more=1)}, "$.wake.approval"),

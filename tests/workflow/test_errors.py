@@ -77,9 +77,9 @@ def test_the_text_is_made_from_the_attributes():
             {"path": "$.b", "size": 5, "exact": False},
         ),
     )
+    place = "(key '\\xe9\\n', argument data, at $.orders[3])"
     assert str(error).splitlines() == [
-        "too_large: too large (key '\\xe9\\n', argument data, at $.orders[3]): "
-        "101, limit 100: the record",
+        f"too_large: {CODES['too_large'][0]} {place}: 101, limit 100: the record",
         "  largest: $.orders[3].note 90 bytes, $.b at least 5 bytes",
         f"  next: {CODES['too_large'][1]}",
     ]
@@ -126,7 +126,7 @@ def documented():
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line[3:].strip().strip("`")
-        elif match := re.match(r"\| `(\w+)` \|", line):
+        elif heading and (match := re.match(r"\| `(\w+)` \|", line)):
             assert match[1] not in found
             found[match[1]] = heading
     return found

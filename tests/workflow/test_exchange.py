@@ -90,7 +90,7 @@ def test_a_thread_without_the_context_finds_no_activation():
 
 
 def test_after_the_activation_its_context_is_closed_for_leftovers():
-    seen = []
+    seen, tasks = [], []
 
     async def leftover(ctx):
         try:
@@ -99,7 +99,7 @@ def test_after_the_activation_its_context_is_closed_for_leftovers():
             seen.extend([refused(workflow_context).code, *codes(ctx), ctx.state])
 
     async def handler(ctx):
-        asyncio.create_task(leftover(ctx))
+        tasks.append(asyncio.create_task(leftover(ctx)))
         await asyncio.sleep(0)
         return ctx.complete(None)
 
@@ -121,7 +121,9 @@ def test_no_control_call_is_made_inside_a_local_callable():
         found["state"] = ctx.state
         return "done"
 
-    assert within(lambda ctx: take(ctx.local("k", fn)), payload(state={"s": 1})) == "done"
+    assert (
+        within(lambda ctx: take(ctx.local("k", fn)), payload(state={"s": 1})) == "done"
+    )
     assert found.pop("state") == {"s": 1}
     assert all(value == {"inside_callable"} for value in found.values())
 

@@ -1,6 +1,6 @@
 """The small field checks: texts, integers, shapes, and what a refusal says."""
 
-import datetime
+import datetime as dt
 import decimal
 import enum
 import uuid
@@ -193,7 +193,7 @@ def test_lists_of_names_are_bounded():
         ([b""], "$[0]", "base64"),
         ([uuid.UUID(int=1)], "$[0]", "pass str(value)"),
         ([decimal.Decimal(1)], "$[0]", "pass str(value)"),
-        ([datetime.date(2024, 1, 1)], "$[0]", "isoformat"),
+        ([dt.date(2024, 1, 1)], "$[0]", "isoformat"),
         ({"a": Word.A}, "$.a", "type Word; pass a plain str"),
         ([Number(3)], "$[0]", "pass a plain int"),
         ([Mapping()], "$[0]", "pass a plain dict"),
@@ -238,5 +238,10 @@ def test_received_values_may_be_longer_by_what_their_floats_allow():
 def test_parts_that_are_too_large_together_are_refused():
     _fields.check_size("data", "the whole", 10, 10)
     error = refused(_fields.check_size, "data", "the whole", 11, 10, "k")
-    assert (error.code, error.size, error.limit, error.key) == ("too_large", 11, 10, "k")
+    assert (error.code, error.size, error.limit, error.key) == (
+        "too_large",
+        11,
+        10,
+        "k",
+    )
     assert "the whole" in str(error)

@@ -39,6 +39,10 @@ async def later(value=None, turns=1):
     return value
 
 
+def gives_an_awaitable(value):
+    return later(value)
+
+
 def text(n):
     return "x" * n
 
@@ -109,7 +113,9 @@ def test_an_unawaited_step_is_finished_before_the_decision():
 
 
 @pytest.mark.parametrize(
-    "fn", [echo, later, lambda value: later(value)], ids=["sync", "async", "returns one"]
+    "fn",
+    [echo, later, gives_an_awaitable],
+    ids=["sync", "async", "returns one"],
 )
 def test_sync_and_async_callables_work(fn):
     assert within(lambda ctx: take(ctx.local("k", fn, value=5))) == 5
@@ -121,7 +127,7 @@ def test_a_step_is_neither_a_coroutine_nor_a_future():
         assert not asyncio.iscoroutine(step)
         assert not asyncio.isfuture(step)
         with pytest.raises(TypeError):
-            asyncio.create_task(step)
+            await asyncio.create_task(step)
         assert await asyncio.ensure_future(step) is None
         assert await asyncio.wait_for(step, 5) is None
         assert await asyncio.shield(step) is None
@@ -269,7 +275,9 @@ def test_a_key_is_a_text(key):
     assert (error.code, error.argument) == ("invalid_text", "key")
 
 
-@pytest.mark.parametrize("key", ["x" * 128, " ", "_approval", "_Approval:x", "a_approval:"])
+@pytest.mark.parametrize(
+    "key", ["x" * 128, " ", "_approval", "_Approval:x", "a_approval:"]
+)
 def test_other_keys_are_taken(key):
     within(lambda ctx: take(ctx.local(key, echo)))
 
@@ -297,7 +305,9 @@ def test_a_callable_needs_a_name():
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_a_refused_argument_is_named_with_the_place_inside_it(arguments, argument, path):
+def test_a_refused_argument_is_named_with_the_place_inside_it(
+    arguments, argument, path
+):
     error = within(lambda ctx: refused(ctx.local, "k", echo, **arguments))
     assert (error.key, error.argument) == ("k", argument)
     assert error.path == path
@@ -343,7 +353,12 @@ def test_an_output_that_is_no_json_fails_the_step_and_is_not_sent(value):
 
 
 def test_a_record_has_at_most_131072_bytes():
-    frame = {"key": "k", "callable": f"{HERE}:text", "input": {"n": 100_000}, "output": ""}
+    frame = {
+        "key": "k",
+        "callable": f"{HERE}:text",
+        "input": {"n": 100_000},
+        "output": "",
+    }
     room = 131_072 - len(canonical(frame))
     within(lambda ctx: take(ctx.local("k", text, n=room)))
     error = within(lambda ctx: arefused(ctx.local("k", text, n=room + 1)))
@@ -529,7 +544,9 @@ def test_a_system_exit_of_a_callable_ends_the_loop():
 
 def test_a_record_answers_without_running_or_sending():
     host = Host()
-    journal = [record(callable_=f"{HERE}:boom", input_={"value": {"b": 2, "a": 1}}, output=[1])]
+    journal = [
+        record(callable_=f"{HERE}:boom", input_={"value": {"b": 2, "a": 1}}, output=[1])
+    ]
 
     async def call(ctx):
         first = await ctx.local("k", boom, value={"a": 1, "b": 2})
@@ -682,7 +699,9 @@ def test_both_ways_of_sending_give_the_same_request():
     within(call, host=plain)
     within(call, host=encoded)
     assert plain.requests == encoded.requests
-    assert [list(r) for _, r in plain.requests] == [list(r) for _, r in encoded.requests]
+    assert [list(r) for _, r in plain.requests] == [
+        list(r) for _, r in encoded.requests
+    ]
 
 
 # Acknowledgement.
@@ -708,14 +727,22 @@ def test_any_other_reply_fails_the_step_and_the_activation(reply):
         assert isinstance(error, AcknowledgementError)
         assert error.code == "not_acknowledged"
         assert "acknowledgement" in str(error)
-        return {"v": 1, "activation_id": "act-1", "revision": 0, "kind": "complete", "output": 1}
+        return {
+            "v": 1,
+            "activation_id": "act-1",
+            "revision": 0,
+            "kind": "complete",
+            "output": 1,
+        }
 
     error = refused(play, handler, host=Host(lambda *_: reply))
     assert error.code == "activation_spoiled"
     assert "acknowledgement failed" in str(error)
 
 
-@pytest.mark.parametrize("problem", [OSError("pipe"), ValueError("x" * 900), KeyError()])
+@pytest.mark.parametrize(
+    "problem", [OSError("pipe"), ValueError("x" * 900), KeyError()]
+)
 def test_an_exchange_error_fails_the_step_and_the_activation(problem):
     async def handler(ctx):
         error = await arefused(ctx.local("k", echo))
@@ -775,7 +802,6 @@ def test_after_a_failed_acknowledgement_every_call_fails_and_reads_work():
             assert (await arefused(call)).code == "activation_spoiled"
         assert (ctx.state, ctx.inputs, workflow_context()) == (5, {}, ctx)
         assert isinstance(TaskRef("k", ctx), TaskRef)
-        return None
 
     refused(play, handler, payload(state=5), Host({"committed": False}))
 
@@ -791,7 +817,6 @@ def test_commits_that_wait_behind_a_failed_one_are_not_sent():
             "activation_spoiled",
             "activation_spoiled",
         ]
-        return None
 
     refused(play, handler, host=host)
     assert len(host.requests) == 1
@@ -816,7 +841,6 @@ def test_steps_are_observed_with_their_states():
         await arefused(ctx.local("no json", object))
         with pytest.raises(asyncio.CancelledError):
             await ctx.local("gone", cancels)
-        return None
 
     refused(play, handler, payload(local_steps=journal), steps=steps)
     assert [(key, state) for key, _, state in steps.seen] == [
@@ -855,7 +879,13 @@ def test_the_pending_steps_the_records_and_the_commands_can_be_seen():
         await asyncio.wait([task], timeout=5)
         assert task.done()
         assert task.exception() is None
-        assert ctx._records == {"k": {**record(callable_=f"{HERE}:later"), "input": {"value": 1}, "output": 1}}
+        assert ctx._records == {
+            "k": {
+                **record(callable_=f"{HERE}:later"),
+                "input": {"value": 1},
+                "output": 1,
+            }
+        }
         assert list(ctx._records["k"]) == ["key", "callable", "input", "output"]
 
     within(call)

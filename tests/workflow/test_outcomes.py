@@ -15,8 +15,19 @@ from tests.support.workflow import (
 CANCELLED = {"kind": "cancelled"}
 APPLICATION = {"kind": "application", "error": {"kind": "K", "message": "m"}}
 LOST = {"kind": "attempt_lost"}
-WORKER_ERRORS = """invalid_input not_found integrity incompatible unavailable cancelled
-timed_out runtime protocol io capacity""".split()
+WORKER_ERRORS = [
+    "invalid_input",
+    "not_found",
+    "integrity",
+    "incompatible",
+    "unavailable",
+    "cancelled",
+    "timed_out",
+    "runtime",
+    "protocol",
+    "io",
+    "capacity",
+]
 PHASES = ["admission", "preparation", "startup", "execution", "cleanup"]
 
 
@@ -34,7 +45,12 @@ def execution(**changes):
 def workflow_failure(**error):
     found = {"kind": "K", "message": "m", **error}
     outcome = {"kind": "failed", "error": found}
-    return {"kind": "workflow", "workflow_id": "w", "state": "failed", "outcome": outcome}
+    return {
+        "kind": "workflow",
+        "workflow_id": "w",
+        "state": "failed",
+        "outcome": outcome,
+    }
 
 
 def cancelled(name="task_id", **changes):
@@ -115,7 +131,12 @@ BAD = [
     (FAILED, ["outcome", "failure", "kind"], [], "$.outcome.failure"),
     (FAILED, ["outcome", "failure", "more"], 1, "$.outcome.failure"),
     (FAILED, ["outcome", "failure", "error"], None, "$.outcome.failure.error"),
-    (FAILED, ["outcome", "failure", "error", "kind"], 1, "$.outcome.failure.error.kind"),
+    (
+        FAILED,
+        ["outcome", "failure", "error", "kind"],
+        1,
+        "$.outcome.failure.error.kind",
+    ),
     (FAILED, ["outcome", "execution_may_have_started"], False, None),
     (FAILED, ["outcome", "output"], 1, "$.outcome"),
     (EXECUTION, ["outcome", "failure", "phase"], "x", "$.outcome.failure.phase"),
@@ -132,7 +153,12 @@ BAD = [
     (WORKFLOW, ["task_id"], "t", "$"),
     (WORKFLOW, ["outcome", "attempt_id"], "a", "$.outcome"),
     (GOOD["workflow failure"], ["outcome", "error"], "x", "$.outcome.error"),
-    (GOOD["workflow failure"], ["outcome", "error", "kind"], "", "$.outcome.error.kind"),
+    (
+        GOOD["workflow failure"],
+        ["outcome", "error", "kind"],
+        "",
+        "$.outcome.error.kind",
+    ),
     (GOOD["workflow failure"], ["outcome", "error", "message"], "x" * 4097, None),
     (GOOD["workflow failure"], ["outcome", "error", "message"], "é" * 2049, None),
     (GOOD["workflow failure"], ["outcome", "error", "message"], None, None),

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ledgence.worker.workflow import WorkflowContext
-from tests.support.workflow import Host, arefused, payload, play, refused, within
+from tests.support.workflow import Host, arefused, payload, play, refused, until, within
 from tests.workflow.test_local import Own, boom, echo, later
 
 BRANCH = {"entrypoint": "e", "queue": "q", "data": None}
@@ -147,7 +147,7 @@ def test_a_cancelled_gather_leaves_its_steps_and_cancels_the_rest():
 
 
 def test_draining_awaits_what_is_started_meanwhile():
-    host = Host()
+    host, tasks = Host(), []
 
     async def handler(ctx):
         async def side():
@@ -155,7 +155,7 @@ def test_draining_awaits_what_is_started_meanwhile():
             await ctx.fork("f", branches=[ctx.branch("b", **BRANCH)])
             await ctx.local("c", later, turns=3)
 
-        asyncio.create_task(side())
+        tasks.append(asyncio.create_task(side()))
         ctx.local("first", later, turns=20)
         await asyncio.sleep(0)
         return ctx.complete(None)
@@ -168,9 +168,11 @@ def test_draining_awaits_what_is_started_meanwhile():
 
 def test_failures_of_steps_come_before_those_of_forks():
     async def handler(ctx):
-        asyncio.create_task(ctx.fork("f", branches=[ctx.branch("b", **BRANCH)]))
+        spec = ctx.branch("b", **BRANCH)
+        waiter = asyncio.create_task(ctx.fork("f", branches=[spec]))
         await asyncio.sleep(0)
         ctx.local("k", boom)
+        assert not waiter.done()
         return ctx.complete(None)
 
     with pytest.raises(Own):
@@ -218,8 +220,7 @@ def test_an_exchange_that_is_under_way_is_completed_first():
     async def handler(ctx):
         ctx.local("a", echo)
         ctx.local("waits behind", echo)
-        while not host.requests:
-            await asyncio.sleep(0)
+        await until(lambda: host.requests)
         raise Own
 
     with pytest.raises(Own):
@@ -234,7 +235,7 @@ def test_a_turn_that_was_given_to_a_cancelled_step_goes_to_the_next():
     def reply(operation, request):
         # This runs after the step of a has ended and given its turn to b, but before
         # b has run.
-        asyncio.get_running_loop().call_soon(lambda: pending["b"][1].cancel())
+        asyncio.get_running_loop().call_soon(pending["b"][1].cancel)
         return {"committed": True}
 
     host = Host(reply)
@@ -253,16 +254,14 @@ def test_a_step_that_is_cancelled_in_the_queue_leaves_it():
     release = []
 
     async def slow(operation, request):
-        while not release:
-            await asyncio.sleep(0)
+        await until(lambda: release)
         return {"committed": True}
 
     host = Host(slow)
 
     async def handler(ctx):
         steps = [ctx.local(key, echo) for key in "abc"]
-        while not host.requests:
-            await asyncio.sleep(0)
+        await until(lambda: host.requests)
         await asyncio.sleep(0)
         ctx._pending["b"][1].cancel()
         await asyncio.sleep(0)

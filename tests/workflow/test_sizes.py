@@ -136,7 +136,12 @@ def test_a_spelled_path_leads_to_its_node_or_the_last_one_on_the_way(path, wante
 
 def warnings_of(caplog):
     return [
-        (r.levelname, r.attributes["resource"], r.attributes["size"], r.attributes["limit"])
+        (
+            r.levelname,
+            r.attributes["resource"],
+            r.attributes["size"],
+            r.attributes["limit"],
+        )
         for r in caplog.records
         if r.name == "ledgence.worker.workflow"
     ]

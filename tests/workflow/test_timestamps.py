@@ -1,7 +1,7 @@
 """RFC 3339 date-times, leap seconds included."""
 
 import calendar
-import datetime
+import datetime as dt
 
 import pytest
 from hypothesis import given
@@ -9,26 +9,65 @@ from hypothesis import strategies as st
 
 from ledgence.worker.workflow._timestamps import is_timestamp
 
-ACCEPTED = """
-2024-02-01T00:59:60+01:00 0000-01-01T00:59:60+01:00 9999-12-31T23:59:60Z
-2024-01-31T23:59:60Z 2024-02-29T23:59:60Z 2023-02-28T23:59:60Z 2024-06-30T23:59:60.5z
-2024-01-01T00:00:00Z 2024-01-01t00:00:00z 2024-12-31T18:59:60-05:00
-2024-01-01T00:00:00.123456789012345678901234567890Z 2024-01-01T00:00:00-00:00
-2024-01-01T23:59:59+23:59 2024-01-01T23:59:59-23:59 0000-02-29T00:00:00Z
-2000-02-29T00:00:00Z 2024-02-29T00:00:00.0+00:00 2024-02-01T23:58:60+23:59
-2024-01-31T00:00:60-23:59 0000-01-01T23:58:60+23:59
-""".split()
-REFUSED = """
-2024-01-31T23:59:60+01:00 2024-02-28T23:59:60Z 2024-01-31T23:58:60Z 2024-01-30T23:59:60Z
-2024-01-01T00:00:61Z 2024-01-01T24:00:00Z 2024-01-01T00:60:00Z 2024-13-01T00:00:00Z
-2024-00-01T00:00:00Z 2024-01-00T00:00:00Z 2024-01-32T00:00:00Z 2023-02-29T00:00:00Z
-1900-02-29T00:00:00Z 2024-04-31T00:00:00Z 2024-01-01T00:00:00 2024-01-01T00:00:00+24:00
-2024-01-01T00:00:00+00:60 2024-01-01T00:00:00+0000 2024-01-01T00:00:00+00
-2024-01-01T00:00:00.Z 2024-01-01T00:00:00.+01:00 2024-01-01T00:00Z 2024-01-01 24-01-01T00:00:00Z
-2024-1-01T00:00:00Z 2024/01/01T00:00:00Z 2024-01-01T00.00:00Z 2024-01-01T00:00:00ZZ
-+2024-01-01T00:00:00Z 2024-01-01T00:00:00,5Z 2024-01-01T00:00:00+1:00 Z
-2024-01-01T00:00:00+01:0a 2024-01-01T00:00:00*01:00 2024-01-01T00:00:00+01-00
-""".split()
+ACCEPTED = [
+    "2024-02-01T00:59:60+01:00",
+    "0000-01-01T00:59:60+01:00",
+    "9999-12-31T23:59:60Z",
+    "2024-01-31T23:59:60Z",
+    "2024-02-29T23:59:60Z",
+    "2023-02-28T23:59:60Z",
+    "2024-06-30T23:59:60.5z",
+    "2024-01-01T00:00:00Z",
+    "2024-01-01t00:00:00z",
+    "2024-12-31T18:59:60-05:00",
+    "2024-01-01T00:00:00.123456789012345678901234567890Z",
+    "2024-01-01T00:00:00-00:00",
+    "2024-01-01T23:59:59+23:59",
+    "2024-01-01T23:59:59-23:59",
+    "0000-02-29T00:00:00Z",
+    "2000-02-29T00:00:00Z",
+    "2024-02-29T00:00:00.0+00:00",
+    "2024-02-01T23:58:60+23:59",
+    "2024-01-31T00:00:60-23:59",
+    "0000-01-01T23:58:60+23:59",
+]
+REFUSED = [
+    "2024-01-31T23:59:60+01:00",
+    "2024-02-28T23:59:60Z",
+    "2024-01-31T23:58:60Z",
+    "2024-01-30T23:59:60Z",
+    "2024-01-01T00:00:61Z",
+    "2024-01-01T24:00:00Z",
+    "2024-01-01T00:60:00Z",
+    "2024-13-01T00:00:00Z",
+    "2024-00-01T00:00:00Z",
+    "2024-01-00T00:00:00Z",
+    "2024-01-32T00:00:00Z",
+    "2023-02-29T00:00:00Z",
+    "1900-02-29T00:00:00Z",
+    "2024-04-31T00:00:00Z",
+    "2024-01-01T00:00:00",
+    "2024-01-01T00:00:00+24:00",
+    "2024-01-01T00:00:00+00:60",
+    "2024-01-01T00:00:00+0000",
+    "2024-01-01T00:00:00+00",
+    "2024-01-01T00:00:00.Z",
+    "2024-01-01T00:00:00.+01:00",
+    "2024-01-01T00:00Z",
+    "2024-01-01",
+    "24-01-01T00:00:00Z",
+    "2024-1-01T00:00:00Z",
+    "2024/01/01T00:00:00Z",
+    "2024-01-01T00.00:00Z",
+    "2024-01-01T00:00:00ZZ",
+    "+2024-01-01T00:00:00Z",
+    "2024-01-01T00:00:00,5Z",
+    "2024-01-01T00:00:00+1:00",
+    "Z",
+    "2024-01-01T00:00:00+01:0a",
+    "2024-01-01T00:00:00*01:00",
+    "2024-01-01T00:00:00+01-00",
+]
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
@@ -55,17 +94,19 @@ def test_other_texts_are_refused(text):
 
 
 @given(
-    st.integers(1, 9999),
-    st.integers(0, 13),
-    st.integers(0, 32),
-    st.integers(0, 24),
-    st.integers(0, 60),
-    st.integers(0, 59),
+    st.tuples(
+        st.integers(1, 9999),
+        st.integers(0, 13),
+        st.integers(0, 32),
+        st.integers(0, 24),
+        st.integers(0, 60),
+        st.integers(0, 59),
+    )
 )
-def test_dates_are_those_of_the_calendar(year, month, day, hour, minute, second):
-    text = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
+def test_dates_are_those_of_the_calendar(fields):
+    text = "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z".format(*fields)
     try:
-        datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
+        dt.datetime(*fields, tzinfo=dt.UTC)
         valid = True
     except ValueError:
         valid = False
@@ -73,12 +114,12 @@ def test_dates_are_those_of_the_calendar(year, month, day, hour, minute, second)
 
 
 @given(
-    st.datetimes(datetime.datetime(2, 1, 1), datetime.datetime(9998, 1, 1)),
+    st.datetimes().filter(lambda moment: 1 < moment.year < 9999),
     st.integers(-1439, 1439),
 )
 def test_a_leap_second_ends_a_month_in_utc(moment, offset):
     local = moment.replace(microsecond=0, second=0)
-    utc = local - datetime.timedelta(minutes=offset)
+    utc = local - dt.timedelta(minutes=offset)
     last = utc.day == calendar.monthrange(utc.year, utc.month)[1]
     sign, minutes = ("-", -offset) if offset < 0 else ("+", offset)
     zone = f"{sign}{minutes // 60:02}:{minutes % 60:02}"
@@ -86,15 +127,12 @@ def test_a_leap_second_ends_a_month_in_utc(moment, offset):
     assert is_timestamp(text) == (last and (utc.hour, utc.minute) == (23, 59))
 
 
-@given(st.integers(1, 9998), st.integers(1, 12), st.integers(-1439, 1439))
+@given(st.integers(2, 9998), st.integers(1, 12), st.integers(-1439, 1439))
 def test_every_end_of_a_month_takes_a_leap_second_at_every_offset(year, month, offset):
-    end = datetime.datetime(year, month, 1, tzinfo=datetime.UTC) - datetime.timedelta(
-        minutes=1
-    ) if (year, month) != (1, 1) else datetime.datetime(1, 1, 31, 23, 59, tzinfo=datetime.UTC)
-    try:
-        local = end + datetime.timedelta(minutes=offset)
-    except OverflowError:
-        return
+    minute = dt.timedelta(minutes=1)
+    end = dt.datetime(year, month, 1, tzinfo=dt.UTC) - minute
+    local = end + offset * minute
     sign, minutes = ("-", -offset) if offset < 0 else ("+", offset)
-    text = f"{local.year:04}-{local.month:02}-{local.day:02}T{local.hour:02}:{local.minute:02}"
-    assert is_timestamp(f"{text}:60{sign}{minutes // 60:02}:{minutes % 60:02}")
+    date = f"{local.year:04}-{local.month:02}-{local.day:02}"
+    time = f"{local.hour:02}:{local.minute:02}:60"
+    assert is_timestamp(f"{date}T{time}{sign}{minutes // 60:02}:{minutes % 60:02}")

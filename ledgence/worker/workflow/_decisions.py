@@ -161,9 +161,12 @@ class Decisions:
         self._check_identity(value)
         try:
             if kind == "complete":
-                decision = self._completed(value)
+                if len(self._children):
+                    raise self._dropped()
+                # The decision is the container around an output of at most 64.
+                decision = _whole("output", value, VALUE_DEPTH + 1)
             elif kind == "fail":
-                decision = encode("error", value, MAX_DECISION_BYTES, ENVELOPE_DEPTH)
+                decision = _whole("error", value, ENVELOPE_DEPTH)
             else:
                 decision = self._checkpointed(value, allowed)
         except ArgumentError as error:
@@ -187,14 +190,6 @@ class Decisions:
             if type(found) is not type(expected) or found != expected:
                 detail = f"expected {expected!r}, got {describe(found)}"
                 raise DecisionError("invalid_decision", detail, argument=name)
-
-    def _completed(self, value: dict[str, Any]) -> bytes:
-        if len(self._children):
-            raise self._dropped()
-        try:
-            return profile_encode(value, MAX_DECISION_BYTES, max_depth=VALUE_DEPTH + 1)
-        except ProfileError as error:
-            raise _inside("output", value["output"], error) from None
 
     def _checkpointed(
         self, value: dict[str, Any], allowed: Callable[[str], bool]
@@ -255,6 +250,14 @@ class Decisions:
     def _dropped(self) -> DecisionError:
         count = len(self._children)
         return DecisionError("commands_dropped", f"{count} are staged")
+
+
+def _whole(argument: str, decision: dict[str, Any], depth: int) -> bytes:
+    """Encode a decision in one walk; ``argument`` is its only member of any size."""
+    try:
+        return profile_encode(decision, MAX_DECISION_BYTES, max_depth=depth)
+    except ProfileError as error:
+        raise _inside(argument, decision[argument], error) from None
 
 
 def _inside(argument: str, value: object, error: ProfileError) -> ProgramError:

@@ -102,10 +102,10 @@ class Owned:
         if not self.done:
             await self._waiter()
 
-    def cancel(self) -> None:
+    def cancel(self) -> bool:
         """Cancel the work; work that has not begun never runs."""
-        if self.task is not None:
-            self.task.cancel()
+        task = self.task
+        return task is not None and task.cancel()
 
     def outcome(self) -> Any:
         """Return the value, or raise the failure to somebody who waits for it."""
@@ -155,8 +155,7 @@ async def _all_finished(groups: Sequence[Sequence[Owned]]) -> None:
         found = sum(map(len, groups))
         for group in groups:
             for owned in group:  # it may grow meanwhile
-                if not owned.done:
-                    await owned.finished()
+                await owned.finished()
 
 
 async def gather(exchange: Exchange, awaitables: Sequence[Awaitable[Any]]) -> list[Any]:

@@ -163,7 +163,8 @@ class View:
         if self._family is None:
             return text(argument, value)
         if type(value) is not self._family:
-            detail = f"expected a {self._family.__name__}, got {describe(value)}"
+            name = self._family.__name__
+            detail = f"expected a member of {name}, got {describe(value)}"
             raise ArgumentError("invalid_target", detail, argument=argument)
         return value.value
 
