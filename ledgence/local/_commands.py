@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -30,6 +29,8 @@ class _Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            import difflib  # noqa: PLC0415 - only for misspelt commands
+
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             if not near or "mean" in error.message:
                 raise

@@ -5,7 +5,6 @@ A target is ``path/to/program.py:function`` or a directory with a manifest.
 
 from __future__ import annotations
 
-import difflib
 import os
 import subprocess
 import sys
@@ -164,7 +163,7 @@ def _check_function(path: Path, function: str) -> None:
     if known and function.isidentifier():
         return
     public = sorted(name for name in names or () if not name.startswith("_"))
-    near = difflib.get_close_matches(function, public, 3, 0.5)
+    near = _close(function, public, 0.5)
     if not near and "handle" in public:
         near = ["handle"]
     what = f"defines no {function!r}" if function else "needs a function"
@@ -179,6 +178,12 @@ def _check_function(path: Path, function: str) -> None:
     )
 
 
+def _close(word: str, words: list[str], cutoff: float) -> list[str]:
+    import difflib  # noqa: PLC0415 - only when something was not found
+
+    return difflib.get_close_matches(word, words, 3, cutoff)
+
+
 def _not_found(path: Path, text: str) -> TargetError:
     parent = path.parent
     try:
@@ -188,11 +193,7 @@ def _not_found(path: Path, text: str) -> TargetError:
     except OSError:
         names = []
     candidates = [path.name, path.name + ".py"]
-    near = [
-        match
-        for name in candidates
-        for match in difflib.get_close_matches(name, names, 3, 0.6)
-    ]
+    near = [match for name in candidates for match in _close(name, names, 0.6)]
     options = list(dict.fromkeys(str(parent / name) for name in near))
     return TargetError(
         f"there is no {text or path}",
