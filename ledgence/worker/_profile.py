@@ -35,26 +35,27 @@ BUILD = 1
 TYPE_CHECKING = False  # type checkers read the pure twin; nothing is imported for them
 
 if TYPE_CHECKING:
-    from ledgence.worker import _profile_py as _twin
+    from types import ModuleType
 
-    IMPLEMENTATION: str
+    from ledgence.worker import _profile_py as _twin
 else:
 
-    def _select():
-        forced = os.environ.get("LEDGENCE_PURE_PYTHON", "")
-        if forced in ("", "0") and sys.implementation.name == "cpython":
-            try:
-                from ledgence.worker import _profile_c
-            except ImportError:
-                pass
-            else:
-                if getattr(_profile_c, "BUILD", None) == BUILD:
-                    return _profile_c, "native"
-        from ledgence.worker import _profile_py
+    def _compiled() -> ModuleType | None:
+        """The compiled twin if it may be used; nothing else is ever tried."""
+        forced = os.environ.get("LEDGENCE_PURE_PYTHON", "") not in {"", "0"}
+        if forced or sys.implementation.name != "cpython":
+            return None
+        try:
+            from ledgence.worker import _profile_c  # noqa: PLC0415 - it may be missing
+        except ImportError:
+            return None
+        return _profile_c if getattr(_profile_c, "BUILD", None) == BUILD else None
 
-        return _profile_py, "pure"
+    _twin = _compiled()
+    if _twin is None:
+        from ledgence.worker import _profile_py as _twin
 
-    _twin, IMPLEMENTATION = _select()
+IMPLEMENTATION = "pure" if _twin.__name__.endswith("_py") else "native"
 
 check = _twin.check
 check_wire = _twin.check_wire

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Judge = Callable[[Any, type[object]], int]
 
 __all__ = [
-    "BUILD",
     "ProfileError",
     "check",
     "check_wire",
@@ -41,8 +40,6 @@ __all__ = [
     "loads",
     "thaw",
 ]
-
-BUILD = 1
 
 _NO_LIMIT = 2**63
 _TROUBLE = 2 * _NO_LIMIT  # more than any budget
@@ -187,11 +184,11 @@ def _prefix(message: str, room: int) -> str:
     text = text[:room]  # a code point has a byte at least
     if len(quote(text).encode()) - 2 <= room:
         return text
-    for index, char in enumerate(text):
-        room -= len(quote(char).encode()) - 2
-        if room < 0:
-            return text[:index]
-    return text
+    end = -1
+    while room >= 0:  # ends inside the text, which is too long as a whole
+        end += 1
+        room -= len(quote(text[end]).encode()) - 2
+    return text[:end]
 
 
 def _quick(
