@@ -55,12 +55,10 @@ def get_logger(name: str) -> "Logger":
         name: As for ``logging.getLogger``; empty for the root logger, whose level
             stays WARNING.
     """
-    from ledgence.worker import _stdlib  # noqa: PLC0415 - start-up budget
+    from ledgence.worker import _silent  # noqa: PLC0415 - start-up budget
 
-    if _stdlib.is_shadowed("logging"):  # the program's own module, in protocol 1
-        from ledgence.worker._silent import SilentLogger  # noqa: PLC0415 - seldom
-
-        return SilentLogger(name)  # type: ignore[return-value] # it answers like one
+    if _silent.is_needed():
+        return _silent.SilentLogger(name)  # type: ignore[return-value] # as good as one
     from ledgence.worker import _logs  # noqa: PLC0415 - start-up budget
 
     return _logs.get_logger(name)

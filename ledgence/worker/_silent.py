@@ -1,8 +1,23 @@
-"""A logger for a program that brings its own module named ``logging`` (protocol 1).
+"""A logger for a program whose own modules stand in the way of ``logging``.
 
-There the standard module is not loaded on the helper's account, and records of protocol
-1 go nowhere anyway.
+In protocol 1 the names of ``logging`` and of what it imports are free. Records go
+nowhere there, so a program with its own ``logging`` or ``string`` gets a logger that
+needs neither.
 """
+
+from ledgence.worker import _stdlib
+
+
+def is_needed() -> bool:
+    """Whether the standard ``logging`` cannot be had under its name."""
+    if _stdlib.is_shadowed("logging"):
+        return True
+    if _stdlib.is_free("logging"):
+        try:
+            __import__("logging")
+        except Exception:  # noqa: BLE001 - whatever a module of the program raises
+            return True
+    return False
 
 
 class SilentLogger:

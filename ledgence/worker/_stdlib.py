@@ -123,6 +123,11 @@ def is_standard(name: str, module: object) -> bool:
     return spec is not None and spec.origin == origin
 
 
+def is_free(name: str) -> bool:
+    """Whether the artifact may use the name of a standard module for its own."""
+    return _reserved is not None and name not in _reserved.names
+
+
 def is_shadowed(name: str) -> bool:
     """Whether an import of a standard module would give a module of the artifact."""
     if _reserved is None or name in _reserved.names:

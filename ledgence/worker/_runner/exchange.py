@@ -40,6 +40,7 @@ class Exchange:
         self._writer = writer
         self._lines = lines
         self._outstanding = False
+        self._waiter: asyncio.Future[None] | None = None
 
     async def __call__(self, operation: str, payload: "dict[str, Any]") -> object:
         """Send a request and await its reply.
@@ -121,8 +122,8 @@ class Exchange:
         loop = asyncio.get_running_loop()
         if isinstance(loop, RunnerLoop) and loop.wait_for_source():
             return
-        future = loop.create_future()
         source = self._channel.source
+        future = self._waiter = loop.create_future()
         try:
             loop.add_reader(source, _wake, future)
         except OSError:
@@ -130,7 +131,14 @@ class Exchange:
         try:
             await future
         finally:
+            self._waiter = None
             loop.remove_reader(source)
+
+    def leave_child(self) -> None:
+        """In a forked child: the reply is its parent's, so nobody waits for it here."""
+        self._outstanding = False
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(self._fail("this is a forked child"))
 
     async def drain(self) -> None:
         """Read the reply that is still outstanding, so that the pipe stays in step."""

@@ -31,6 +31,12 @@ class LoopInvoker(Invoker):
         self._writer = writer
         self._lines = lines
         self._waker = Waker(channel)
+        self._exchange: Exchange | None = None  # of the activation that runs
+        channel.when_forked.append(self._leave_child)
+
+    def _leave_child(self) -> None:
+        if self._exchange is not None:
+            self._exchange.leave_child()
 
     def answer(self, call: frames.Call, observation: "Observation | None") -> bytes:
         """Run the loop, then turn what came of it into a frame."""
@@ -55,11 +61,12 @@ class LoopInvoker(Invoker):
         return output, None
 
     def _activate(self, call: frames.Call, observation: "Observation | None") -> bytes:
-        exchange = Exchange(
+        exchange = self._exchange = Exchange(
             frames.Requests(call, self.limit), self.channel, self._writer, self._lines
         )
         main = self._decide(call, exchange, observation)
         decision, error = lifecycle.run(main, self.channel, self._waker)
+        self._exchange = None
         if error is None:
             try:
                 return frames.decided(call, decision, self.limit)
