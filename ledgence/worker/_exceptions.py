@@ -360,7 +360,7 @@ class _CodedError(WorkflowError):
         return "\n".join(lines)
 
     def _where(self) -> str:
-        places = []
+        places: list[str] = []
         if self.key is not None:
             places.append(f"key {shown(self.key)}")
         if self.argument is not None:

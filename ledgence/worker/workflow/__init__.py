@@ -47,7 +47,9 @@ from ledgence.worker.workflow._limits import (
     SCHEMA,
 )
 from ledgence.worker.workflow._registry import Workflow
-from ledgence.worker.workflow._state import current as _workflow  # noqa: F401 # for tool builders
+from ledgence.worker.workflow._state import current as _current
+
+_workflow = _current  # for tool builders
 
 TYPE_CHECKING = False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from ledgence.worker._exceptions import ActivationError
 from ledgence.worker.workflow._cloudevent import check_event
 from ledgence.worker.workflow._fields import is_text, quoted
+from ledgence.worker.workflow._kinds import is_dict, is_list
 from ledgence.worker.workflow._limits import (
     ENVELOPE_DEPTH,
     MAX_COMMANDS,
@@ -181,7 +182,7 @@ class Activation:
         return value
 
     def _read_inputs(self, inputs: object) -> None:
-        if type(inputs) is not dict or len(inputs) > MAX_COMMANDS:
+        if not is_dict(inputs) or len(inputs) > MAX_COMMANDS:
             raise invalid("$.inputs", f"an object of at most {MAX_COMMANDS}", inputs)
         self.inputs: dict[str, Child] = {}
         total = len(inputs)  # the colons
@@ -197,7 +198,7 @@ class Activation:
         self.inputs_size = list_size(total, len(inputs))
 
     def _read_records(self, records: object) -> None:
-        if type(records) is not list or len(records) > MAX_STEPS:
+        if not is_list(records) or len(records) > MAX_STEPS:
             raise invalid("$.local_steps", f"a list of at most {MAX_STEPS}", records)
         for index, entry in enumerate(records):
             try:
@@ -212,7 +213,7 @@ class Activation:
         fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
 
     def _read_wake(self, wake: object) -> Wake:
-        kind = wake.get("kind") if type(wake) is dict else None
+        kind = wake.get("kind") if is_dict(wake) else None
         if kind == "approval":
             approval = members(wake, _APPROVAL_WAKE)["approval"]
             try:
@@ -273,7 +274,7 @@ def check_identity(activation: Activation, event: dict[str, Any]) -> None:
 
 
 def _payload(payload: object) -> dict[str, Any]:
-    if type(payload) is not dict:
+    if not is_dict(payload):
         raise invalid("$", "an object", payload)
     names = payload.keys()
     if _REQUIRED.issubset(names) and (_REQUIRED | _OPTIONAL).issuperset(names):

@@ -23,6 +23,7 @@ from ledgence.worker.workflow._fields import (
     quoted,
     text,
 )
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import (
     MAX_APPROVAL_BYTES,
     NAME_BYTES,
@@ -185,7 +186,7 @@ def action_of(value: object) -> ApprovalAction:
     """Return an action that an author gave as an object or as a dict."""
     if type(value) is ApprovalAction:
         return value
-    if type(value) is not dict:
+    if not is_dict(value):
         detail = f"expected an ApprovalAction or a dict, got {describe(value)}"
         raise ArgumentError("invalid_type", detail, argument="action")
     found = members("action", value, ("name", "version", "arguments"))

@@ -91,17 +91,36 @@ class ForkRef(Frozen):
         branch_keys: The keys of its branches, in order.
     """
 
-    __slots__ = ("_context",)
-
-    key: str
-    branch_keys: tuple[str, ...]
+    __slots__ = ("_branch_keys", "_context", "_key")
 
     def __init__(self, key: str, branch_keys: tuple[str, ...], context: object) -> None:
-        self.__dict__.update(key=key, branch_keys=tuple(branch_keys))
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_branch_keys", tuple(branch_keys))
         object.__setattr__(self, "_context", context)
 
     if TYPE_CHECKING:
+        _branch_keys: tuple[str, ...]
         _context: object
+        _key: str
+
+    @property
+    def key(self) -> str:
+        """The key of the fork."""
+        return self._key
+
+    @property
+    def branch_keys(self) -> tuple[str, ...]:
+        """The keys of its branches, in order."""
+        return self._branch_keys
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash((self._key, self._branch_keys))
+
+    def __repr__(self) -> str:
+        return f"ForkRef(key={self._key!r}, branch_keys={self._branch_keys!r})"
 
     def belongs_to(self, context: object) -> bool:
         """Tell whether a context has made this reference."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ledgence.worker._tracecontext import is_traceparent, is_tracestate
-from ledgence.worker.workflow._fields import clean, utf8_size
+from ledgence.worker.workflow._fields import clean, is_integer, utf8_size
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import (
     MAX_EVENT_BYTES,
     SOURCE_BYTES,
@@ -32,7 +33,7 @@ def check_event(event: object) -> bytes:
     Raises:
         ActivationError: With the path inside the event.
     """
-    if type(event) is not dict:
+    if not is_dict(event):
         raise invalid("$", "an object", event)
     # The event itself is one container; its data may nest 64 more. Other attributes
     # are no containers, so this is the limit of the data alone.
@@ -50,13 +51,11 @@ def check_event(event: object) -> bytes:
 def _check_attribute(name: str, value: object) -> None:
     if not name or name.strip(_NAME):
         raise invalid("$", "attribute names of a-z and 0-9", name)
-    kind = type(value)
-    if kind is str:
-        fits = clean(value)  # type: ignore[arg-type,unused-ignore] # narrowed by the exact type
+    # The types are exact: the event has been encoded before.
+    if isinstance(value, str):
+        fits = clean(value)
     else:
-        fits = kind is bool or (
-            kind is int and -_INTEGER <= value < _INTEGER  # type: ignore[operator,unused-ignore] # as above
-        )
+        fits = isinstance(value, bool) or is_integer(value, -_INTEGER, _INTEGER - 1)
     if not fits:
         expected = "a text without control characters, a boolean or a 32-bit integer"
         raise invalid(member(name), expected, value)

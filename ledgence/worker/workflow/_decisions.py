@@ -31,6 +31,7 @@ from ledgence.worker.workflow._fields import (
     text,
     unfit,
 )
+from ledgence.worker.workflow._kinds import is_dict, is_list
 from ledgence.worker.workflow._limits import (
     ENVELOPE_DEPTH,
     MAX_APPROVAL_BYTES,
@@ -148,7 +149,7 @@ class Decisions:
         Raises:
             WorkflowError: It is no valid decision of this activation.
         """
-        if type(value) is not dict:
+        if not is_dict(value):
             raise DecisionError("not_a_decision", f"got {describe(value)}")
         kind = value.get("kind")
         names = _MEMBERS.get(kind) if type(kind) is str else None
@@ -200,7 +201,7 @@ class Decisions:
             raise ArgumentError("invalid_target", detail, argument="continuation")
         commands = value["commands"]
         if not self._are_staged(commands):
-            count = len(commands) if type(commands) is list else describe(commands)
+            count = len(commands) if is_list(commands) else describe(commands)
             detail = f"{len(self._children)} are staged, the decision has {count}"
             raise DecisionError("stale_decision", detail)
         state = encode("state", value["state"], MAX_STATE_BYTES, VALUE_DEPTH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledgence.worker._profile import thaw
 from ledgence.worker._profile_path import spell
+from ledgence.worker.workflow._kinds import is_dict, is_list
 
 TYPE_CHECKING = False
 
@@ -25,7 +26,7 @@ def differences(expected: bytes, got: bytes) -> tuple[dict[str, str], ...]:
         containers by their length; ``(absent)`` stands for a missing one. Numbers of
         different class differ: ``1``, ``1.0`` and ``true``.
     """
-    found = []
+    found: list[dict[str, str]] = []
     for place, left, right in _walk((), thaw(expected), thaw(got)):
         found.append(
             {"path": spell(place), "expected": _spelled(left), "got": _spelled(right)}
@@ -36,13 +37,13 @@ def differences(expected: bytes, got: bytes) -> tuple[dict[str, str], ...]:
 
 
 def _walk(
-    place: tuple[int | str, ...], left: Any, right: Any
+    place: tuple[int | str, ...], left: object, right: object
 ) -> Iterator[tuple[tuple[int | str, ...], object, object]]:
-    if type(left) is dict and type(right) is dict:
+    if is_dict(left) and is_dict(right):
         for name in sorted(left.keys() | right.keys()):
             inner = left.get(name, _ABSENT), right.get(name, _ABSENT)
             yield from _walk((*place, name), *inner)
-    elif type(left) is list and type(right) is list:
+    elif is_list(left) and is_list(right):
         for index in range(max(len(left), len(right))):
             inner = _item(left, index), _item(right, index)
             yield from _walk((*place, index), *inner)
@@ -55,18 +56,19 @@ def _item(values: list[Any], index: int) -> object:
     return values[index] if index < len(values) else _ABSENT
 
 
-def _spelled(value: Any) -> str:
+def _spelled(value: object) -> str:
     if value is _ABSENT:
         return "(absent)"
-    kind = type(value)
-    if kind is dict or kind is list:
-        return f"{'an object' if kind is dict else 'a list'} of {len(value)}"
-    if kind is str:
+    if is_dict(value):
+        return f"an object of {len(value)}"
+    if is_list(value):
+        return f"a list of {len(value)}"
+    if isinstance(value, str):
         # Shown, not compared: what cannot be printed needs no exact spelling.
         cut = "".join(
             char if char.isprintable() else "\ufffd" for char in value[:_SHOWN]
         )
         return f'"{cut}"' + ("..." if len(value) > _SHOWN else "")
-    if value is None or kind is bool:
-        return {None: "null", True: "true", False: "false"}[value]
-    return repr(value)
+    if value is None:
+        return "null"
+    return repr(value).lower()  # also for true and false

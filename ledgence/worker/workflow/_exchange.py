@@ -7,7 +7,9 @@ activation's event loop, whether its context is closed, and whether an exchange 
 from __future__ import annotations
 
 import asyncio
-from asyncio.events import _get_running_loop
+from asyncio.events import (
+    _get_running_loop,  # pyright: ignore[reportPrivateUsage] # exported by asyncio; None without a loop
+)
 from collections import deque
 
 from ledgence.worker._exceptions import AcknowledgementError, PlacementError

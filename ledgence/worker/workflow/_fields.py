@@ -10,6 +10,7 @@ from __future__ import annotations
 from ledgence.worker._exceptions import ArgumentError, LimitError, shown
 from ledgence.worker._profile import ProfileError
 from ledgence.worker._profile import encode as profile_encode
+from ledgence.worker.workflow._kinds import is_dict, is_sequence
 from ledgence.worker.workflow._limits import MESSAGE_BYTES, TEXT_BYTES
 from ledgence.worker.workflow._sizes import largest, node_at
 
@@ -30,6 +31,8 @@ _UNFIT = {
     "int_range": "an int outside -2**63 to 2**64-1; send it as a text",
     "non_finite": "NaN or an infinity",
 }
+
+_PLAIN = (str, int, float, dict, list, tuple)
 
 # What to do with a type that authors pass by habit, by its name: the types are not
 # imported for this.
@@ -103,7 +106,7 @@ def is_slug(value: object) -> TypeGuard[str]:
 
 def is_object(value: object, names: AbstractSet[str]) -> TypeGuard[dict[str, Any]]:
     """Tell whether a value is an object with exactly these members."""
-    return type(value) is dict and value.keys() == names
+    return is_dict(value) and value.keys() == names
 
 
 def is_exact(value: dict[Any, Any], names: AbstractSet[str]) -> bool:
@@ -137,7 +140,7 @@ def integer(argument: str, value: object, low: int, high: int) -> int:
 
 def items(argument: str, value: object, limit: int) -> list[Any] | tuple[Any, ...]:
     """Return an exact list or tuple of at most ``limit`` entries or refuse it."""
-    if type(value) is not list and type(value) is not tuple:
+    if not is_sequence(value):
         detail = f"expected a list or a tuple, got {describe(value)}"
         raise ArgumentError("invalid_type", detail, argument=argument)
     if len(value) > limit:
@@ -147,7 +150,7 @@ def items(argument: str, value: object, limit: int) -> list[Any] | tuple[Any, ..
 
 def mapping(argument: str, value: object) -> dict[str, Any]:
     """Return an exact dict or refuse it."""
-    if type(value) is dict:
+    if is_dict(value):
         return value
     detail = f"expected a dict, got {describe(value)}"
     raise ArgumentError("invalid_type", detail, argument=argument)
@@ -207,20 +210,16 @@ def unfit(
 def _misfit(reason: str, value: object, path: str) -> str:
     """Describe the object or the member name of the wrong type at a path."""
     node = node_at(value, path)
-    if reason == "key_type" and type(node) is dict:
-        name = next((name for name in node if type(name) is not str), None)
+    if reason == "key_type" and is_dict(node):
+        names: list[object] = [name for name in node if type(name) is not str]
+        name = names[0] if names else None
         return f"a member name that is no str: {describe(name)}"
-    kind = type(node)
-    hint = _CONVERSIONS.get(kind.__name__)
-    if hint is None and isinstance(node, (str, int, float, dict, list, tuple)):
-        hint = f"pass a plain {_plain(node)}"
-    text = f"an object of type {kind.__name__[:80]}"
-    return f"{text}; {hint}" if hint else text
-
-
-def _plain(node: object) -> str:
-    kinds = (str, int, float, dict, list, tuple)
-    return next(kind.__name__ for kind in kinds if isinstance(node, kind))
+    name = type(node).__name__
+    text = f"an object of type {name[:80]}"
+    if name in _CONVERSIONS:
+        return f"{text}; {_CONVERSIONS[name]}"
+    plain = [kind.__name__ for kind in _PLAIN if isinstance(node, kind)]
+    return f"{text}; pass a plain {plain[0]}" if plain else text
 
 
 def check_size(

@@ -136,7 +136,7 @@ class Forks:
         if not given:
             detail = "expected 1 to 64 branches, got none"
             raise ArgumentError("invalid_type", detail, argument="branches")
-        found = []
+        found: list[tuple[str, str, bytes]] = []
         for spec in given:
             if type(spec) is not BranchSpec:
                 detail = f"expected a BranchSpec, got {describe(spec)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledgence.worker._exceptions import ActivationError
 from ledgence.worker.workflow._fields import is_message
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import (
     MAX_DECISION_BYTES,
     MESSAGE_BYTES,
@@ -88,7 +89,7 @@ def read_child(entry: object) -> Child:
     Raises:
         ActivationError: With the path inside the entry.
     """
-    is_workflow = type(entry) is dict and "kind" in entry
+    is_workflow = is_dict(entry) and "kind" in entry
     found = members(entry, _WORKFLOW if is_workflow else _TASK)
     if is_workflow and found["kind"] != "workflow":
         raise invalid("$.kind", "workflow, or no kind for a task", found["kind"])
@@ -103,7 +104,7 @@ def read_child(entry: object) -> Child:
 
 
 def _check_outcome(outcome: object, state: str, *, is_workflow: bool) -> None:
-    if type(outcome) is not dict or outcome.get("kind") != state:
+    if not is_dict(outcome) or outcome.get("kind") != state:
         raise invalid("$.kind", f"{state}, as the state", outcome)
     if state == "cancelled":
         members(outcome, _CANCELLED)
@@ -141,7 +142,7 @@ def _check_evidence(outcome: dict[str, Any]) -> None:
 
 def _check_failure(outcome: dict[str, Any]) -> None:
     failure = outcome["failure"]
-    kind = failure.get("kind") if type(failure) is dict else None
+    kind = failure.get("kind") if is_dict(failure) else None
     if kind == "application":
         if outcome["execution_may_have_started"] is not True:
             raise _wrong(outcome, "execution_may_have_started", "true")

@@ -18,6 +18,7 @@ from ledgence.worker.workflow._fields import (
     is_text,
     listed,
 )
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import MAX_TIMESTAMP, TEXT_BYTES
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ def _unfit(path: str, error: ProfileError) -> ActivationError:
 def members(value: object, names: AbstractSet[str], path: str = "$") -> dict[str, Any]:
     """Return an object with exactly these members."""
     if not is_object(value, names):
-        found = listed(value) if type(value) is dict else describe(value)
+        found = listed(value) if is_dict(value) else describe(value)
         detail = f"expected exactly {listed(names)}, got {found}"
         raise ActivationError("invalid_activation", detail, path=path)
     return value

@@ -4,6 +4,9 @@ A registry is filled while a program is imported, frozen by ``build``, and bound
 context of an activation while its built handler runs. Nothing of it stays behind.
 """
 
+# pyright: reportPrivateUsage=false
+# The context is a room of the same house; a registry binds itself to it.
+
 from __future__ import annotations
 
 from enum import StrEnum

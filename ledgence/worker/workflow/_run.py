@@ -1,5 +1,8 @@
 """The door between the runner and the workflow API."""
 
+# pyright: reportPrivateUsage=false
+# The context is a room of the same house; its private methods are for this door.
+
 from __future__ import annotations
 
 from inspect import isawaitable

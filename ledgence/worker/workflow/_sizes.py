@@ -7,12 +7,13 @@ and after a refusal a second, bounded walk finds the largest parts.
 from __future__ import annotations
 
 from ledgence.worker._profile_path import spell
+from ledgence.worker.workflow._kinds import is_dict, is_sequence
 from ledgence.worker.workflow._limits import WARNING_PERCENT
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, TypeAlias
 
     _Part: TypeAlias = tuple[int, bool, "Sequence[tuple[int | str, _Part]]"]
@@ -183,9 +184,9 @@ def node_at(value: Any, path: str) -> Any:
     return node
 
 
-def _children(node: Any) -> Any:
-    if type(node) is dict:
+def _children(node: object) -> Iterable[tuple[int | str, Any]]:
+    if is_dict(node):
         return ((name, item) for name, item in node.items() if type(name) is str)
-    if type(node) is list or type(node) is tuple:
+    if is_sequence(node):
         return enumerate(node)
     return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledgence.worker._exceptions import ActivationError
 from ledgence.worker.workflow._fields import is_message, quoted
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import (
     ENVELOPE_DEPTH,
     MAX_APPROVAL_BYTES,
@@ -132,7 +133,7 @@ class Snapshot:
             self.name = text(action, "name", NAME_BYTES)
             self.version = text(action, "version")
             arguments = action["arguments"]
-            if type(arguments) is not dict:
+            if not is_dict(arguments):
                 raise invalid("$.arguments", "an object", arguments)
             self.arguments = encode(
                 "$.arguments", arguments, MAX_APPROVAL_BYTES, VALUE_DEPTH
@@ -230,6 +231,6 @@ def _decision(
 
 
 def _proposal(value: object) -> bytes:
-    if value is not None and type(value) is not dict:
+    if value is not None and not is_dict(value):
         raise invalid("$.proposed_arguments", "null or an object", value)
     return encode("$.proposed_arguments", value, MAX_APPROVAL_BYTES, VALUE_DEPTH)
