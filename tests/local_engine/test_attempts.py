@@ -148,6 +148,14 @@ def test_terminal_kinds_end_the_task(world, kind):
     assert world.task(task_id)["attempt_count"] == 1
 
 
+def test_a_failure_may_have_a_cleanup_error(world):
+    task_id = world.submit()
+    result = execution("protocol", cleanup_error=("io", "kill failed"))
+    world.report(world.claim(), world.body(result))
+    shown = world.outcome(task_id)["failure"]
+    assert shown["cleanup_error"] == {"kind": "io", "message": "kill failed"}
+
+
 def test_a_report_is_immutable_and_repeatable_for_ever(world):
     task_id = world.submit()
     job = world.claim()
@@ -200,6 +208,14 @@ BAD_REPORTS = {
     "error kind": {"result": execution("odd")},
     "phase": {"result": execution("runtime", phase="odd")},
     "too large": {"result": {"kind": "succeeded", "output": "x" * (8 << 20)}},
+    "no failure": {"result": {"kind": "failed"}},
+    "error without message": {
+        "result": {
+            "kind": "failed",
+            "failure": {"kind": "application", "error": {"kind": "k", "message": None}},
+        }
+    },
+    "cleanup error": {"result": execution(cleanup_error=("odd", "m"))},
     "trace": {"processing_trace": {"traceparent": "x"}},
 }
 

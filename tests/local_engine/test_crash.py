@@ -17,7 +17,7 @@ from tests.support.local_world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "support" / "local_crash.py"
-POINTS = os.environ.get("LEDGENCE_CRASH_POINTS", "40")
+POINTS = os.environ.get("LEDGENCE_CRASH_POINTS", "30")
 MEMORY = Path("/dev/shm")
 
 

@@ -434,6 +434,27 @@ def test_an_outage_of_a_day_fails_the_run(world):
     assert error_kind(world, workflow_id) == "workflow_application_timeout"
 
 
+def test_another_process_may_be_faster_with_a_postponed_decision(world):
+    world.program("flow", lambda job: job.complete())
+    workflow_id = world.start("flow")
+    job = world.claim()
+    world.outage = True
+    world.succeed(job, job.suspend("n", command("a")))
+    world.outage = False
+    other = World(world.store, prefix="other-", start=T0 + 60_000)
+    other.digests = world.digests
+    find = world.resolve
+
+    def resolve(program):
+        other.engine.pump()
+        return find(program)
+
+    world.resolve = resolve
+    world.advance(60_000)
+    assert world.workflow(workflow_id)["state"] == "waiting"
+    assert world.child(workflow_id, "a").startswith("task_other-")
+
+
 def test_known_children_need_no_programs(world):
     def flow(job):
         if job.continuation == "start":

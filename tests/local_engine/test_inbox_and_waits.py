@@ -124,23 +124,19 @@ def test_a_buffered_event_ends_with_the_run(world):
     assert world.send(workflow_id, "later") == {**first, "already_accepted": True}
 
 
-def test_an_approval_snapshot_is_limited_to_96_kib(world):
+def test_the_largest_approval_stays_below_96_kib(world):
+    wide = action("n" * 512, "v" * 128, a="x" * (32 * KIB - 700))
+
     def asking(job):
-        # Sizes are those of the service: control characters take six bytes.
-        wide = "\x01" * 5000
-        return job.approval(
-            "k" * 128,
-            "next",
-            action("n" * 512, "v" * 128, a=wide),
-            5,
-            proposed_arguments={"a": wide},
-        )
+        proposed = {"a": "x" * (32 * KIB - 8)}
+        return job.approval("k" * 128, "n", wide, 5, proposed_arguments=proposed)
 
     world.program("flow", asking)
     workflow_id = world.start("flow")
     world.run()
-    # Action and proposal have 32 KiB each, so the snapshot cannot pass its limit.
-    assert world.approval(workflow_id, "k" * 128)["status"] == "pending"
+    receipt = world.decide(workflow_id, "k" * 128, reason="\x01" * 4096)
+    shown = receipt["approval"]
+    assert 88 * KIB < len(json.dumps(shown, separators=(",", ":"))) < 96 * KIB
 
 
 def test_a_rejection_resumes_like_an_approval(world):

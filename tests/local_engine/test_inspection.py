@@ -173,6 +173,12 @@ def test_the_history_of_a_task_that_is_retried(world):
     assert reasons(world, task_id, after_sequence=9) == []
 
 
+def test_the_history_of_a_task_that_runs(world):
+    task_id = world.submit()
+    world.engine.claim()
+    assert [why for _, why in reasons(world, task_id)] == ["submitted", "claimed"]
+
+
 def test_the_history_of_tasks_that_are_cancelled(world):
     waiting = world.submit()
     world.cancel_task(waiting)

@@ -284,6 +284,14 @@ def test_an_activation_has_64_forks_at_most(world):
     job.fork("f3", branch("b3", queue="never"))
 
 
+def test_forks_of_an_activation_have_64_branches(world):
+    job = activation(world)
+    job.fork("f", *(branch(f"a{n}") for n in range(40)))
+    with pytest.raises(InvalidInput):
+        job.fork("g", *(branch(f"b{n}") for n in range(25)))
+    job.fork("g", *(branch(f"b{n}") for n in range(24)))
+
+
 def test_forks_of_an_activation_have_256_kib(world):
     job = activation(world)
     for number in range(2):

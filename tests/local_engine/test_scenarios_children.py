@@ -221,6 +221,23 @@ def test_S29_a_child_key_keeps_its_binding(world, changes, kind):
         assert world.workflow(workflow_id)["revision"] == 1
 
 
+def test_S29_a_workflow_child_keeps_its_binding_too(world):
+    def flow(job):
+        again = command("a", "child", kind="workflow", data=1)
+        if job.continuation == "start":
+            return job.suspend("two", again)
+        if job.continuation == "two":
+            return job.suspend("three", again)
+        return job.complete()
+
+    world.program("flow", flow)
+    world.program("child", lambda job: job.complete())
+    workflow_id = world.start("flow")
+    world.run()
+    assert world.workflow(workflow_id)["state"] == "succeeded"
+    assert len({job.payload["workflow_id"] for job in world.jobs}) == 2
+
+
 def test_S30_complete_with_a_queued_child_fails_and_cancels_it(world):
     def flow(job):
         if job.continuation == "start":

@@ -63,6 +63,26 @@ def nested(rows):
         add_and_raise(rows, "undone")
 
 
+def test_a_record_that_must_be_there_and_is_not_means_damage():
+    with SqliteStore() as store, store.reading() as rows:
+        with pytest.raises(LookupError, match="damaged"):
+            rows.need(Payload, "a")
+        with pytest.raises(LookupError, match="damaged"):
+            rows.need(Payload, None)
+
+
+def test_a_transaction_that_sqlite_has_rolled_back_itself_is_over(path):
+    with SqliteStore(path) as store:
+        with pytest.raises(ZeroDivisionError), store.writing() as rows:
+            roll_back_and_raise(rows)
+        World(store).submit()
+
+
+def roll_back_and_raise(rows):
+    rows._db.execute("ROLLBACK")
+    raise ZeroDivisionError
+
+
 def test_a_transaction_that_raises_leaves_no_trace(path):
     with SqliteStore(path) as store:
         with pytest.raises(ZeroDivisionError), store.writing() as rows:
@@ -193,6 +213,35 @@ def test_a_writer_waits_for_another_and_then_gives_up(path):
         World(two).submit()
 
 
+def reader_of_a_rollback_journal(path):
+    """Return a connection whose open read keeps a file from becoming WAL."""
+    SqliteStore(path).close()
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("PRAGMA journal_mode = DELETE")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM meta").fetchall()
+    return reader
+
+
+def test_opening_waits_for_a_reader_that_hinders_the_switch_to_wal(path, monkeypatch):
+    from ledgence.local._store import _sqlite
+
+    reader = reader_of_a_rollback_journal(path)
+    monkeypatch.setattr(_sqlite.time, "monotonic", lambda: 0)
+    monkeypatch.setattr(_sqlite.time, "sleep", lambda _: reader.execute("COMMIT"))
+    with SqliteStore(path, busy_ms=20) as store:
+        assert pragma(store, "journal_mode") == "wal"
+    reader.close()
+
+
+def test_opening_gives_up_after_its_time(path):
+    reader = reader_of_a_rollback_journal(path)
+    with pytest.raises(StoreError) as caught:
+        SqliteStore(path, busy_ms=20)
+    assert caught.value.code == "store_unusable"
+    reader.close()
+
+
 def test_one_store_serves_many_threads(path):
     with SqliteStore(path) as store:
         world = World(store)
@@ -250,6 +299,16 @@ def test_a_lock_holder_that_has_not_written_yet_is_no_error(path):
         with pytest.raises(StoreError) as caught:
             HostLock(path, "host_2")
     assert set(caught.value.details) == {"path"}
+
+
+def test_a_lock_that_cannot_be_written_is_given_back(path, monkeypatch):
+    from ledgence.local._store import _hostlock
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_hostlock.os, "getpid", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            HostLock(path, "host_1")
+    HostLock(path, "host_1").release()
 
 
 def test_a_store_in_memory_needs_no_lock():

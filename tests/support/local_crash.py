@@ -1,6 +1,6 @@
 """Kill a host at random points and look whether anything acknowledged is lost.
 
-usage: python tests/support/local_crash.py [--points N] [--seed S] [--directory DIR] [--verbose]
+usage: python tests/support/local_crash.py [--points N] [--seed S] [--directory DIR]
 
 A child process works on a store through the engine: it submits tasks and starts
 workflows, sends events, decides approvals and carries out attempts with scripted

@@ -16,6 +16,9 @@ from ledgence.local._engine import (
     ManualClock,
     NotFound,
     Unavailable,
+    business_error,
+    failure,
+    success,
 )
 from ledgence.local._store import SqliteStore
 
@@ -385,9 +388,7 @@ class World:
 
     def succeed(self, job, output=None, quiescence="confirmed"):
         """Report success."""
-        return self.report(
-            job, self.body({"kind": "succeeded", "output": output}, quiescence)
-        )
+        return self.report(job, self.body(success(output), quiescence))
 
     def break_down(self, job, kind="runtime", message="broken", phase="execution"):
         """Report an execution failure."""
@@ -417,9 +418,7 @@ class World:
         if outcome.failure is not None:
             self.break_down(job, *outcome.failure)
         elif isinstance(outcome, BusinessError) or job.payload is None:
-            error = {"kind": "business_error", "message": str(outcome)}
-            failure = {"kind": "application", "error": error}
-            self.report(job, self.body({"kind": "failed", "failure": failure}))
+            self.report(job, self.body(business_error("business_error", str(outcome))))
         else:
             self.break_down(job, "runtime", str(outcome))
 
@@ -449,14 +448,6 @@ class World:
         self.engine.pump()
 
 
-def execution(kind="runtime", message="broken", phase="execution"):
+def execution(kind="runtime", message="broken", phase="execution", **more):
     """The result of an attempt that failed to execute."""
-    return {
-        "kind": "failed",
-        "failure": {
-            "kind": "execution",
-            "error": {"kind": kind, "message": message},
-            "phase": phase,
-            "cleanup_error": None,
-        },
-    }
+    return failure(kind, message, phase=phase, **more)

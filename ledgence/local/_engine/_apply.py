@@ -59,9 +59,7 @@ def apply_decision(
     Raises:
         UnknownPrograms: Nothing was done; look the programs up and call again.
     """
-    activation = turn.rows.get(Activation, workflow.activation_id or "")
-    if activation is None:
-        raise LookupError(f"{workflow.workflow_id} has no current activation")
+    activation = turn.rows.need(Activation, workflow.activation_id)
     try:
         decision = _read(workflow, output)
         with turn.all_or_nothing():
@@ -190,8 +188,8 @@ def _go_on(case: _Case, workflow: Workflow) -> Workflow:
         return finish(turn, workflow, "succeeded", decision.output.data)
     if decision.kind == "fail":
         return begin_failing(turn, workflow, *decision.error)
-    if decision.kind == "wait":
-        install(turn, workflow, case.activation, decision)
+    if decision.wait is not None:
+        install(turn, workflow, case.activation, decision, decision.wait)
         return workflow
     if decision.kind == "suspend":
         return _suspend(case, workflow)

@@ -9,18 +9,23 @@ from ledgence.local._engine._check import choice, integer, message, record, text
 from ledgence.local._engine._decision import WaitRequest, parse_action
 from ledgence.local._engine._errors import (
     Conflict,
-    InvalidInput,
     NotFound,
     ObsoleteOperation,
 )
 from ledgence.local._engine._limits import SNAPSHOT_BYTES
-from ledgence.local._engine._rows import Activation, Approval, Checkpoint, Workflow
-from ledgence.local._engine._runs import Refused, resume
+from ledgence.local._engine._rows import (
+    Activation,
+    Approval,
+    Checkpoint,
+    Wait,
+    Workflow,
+)
+from ledgence.local._engine._runs import resume
 from ledgence.local._engine._scoped import find_workflow
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._values import JsonObject, pack, unpack
 from ledgence.local._engine._work import Scope, parse_scope
-from ledgence.worker.workflow._limits import ENVELOPE_DEPTH, MAX_REVISION
+from ledgence.worker.workflow._limits import MAX_REVISION
 
 __all__ = ["DecideApproval", "approval_snapshot", "decide", "request_approval"]
 
@@ -93,8 +98,8 @@ def request_approval(
 ) -> None:
     """Store the request of an approval wait.
 
-    Raises:
-        Refused: Its snapshot is too large.
+    Action and proposal have 32 KiB each, a reason 24 KiB when all of it is escaped:
+    the snapshot cannot pass its own limit of 96 KiB.
     """
     approval = Approval(
         workflow_id=workflow.workflow_id,
@@ -106,11 +111,6 @@ def request_approval(
         created_at=turn.now,
         deadline=turn.now + (wanted.duration_ms or 0),
     )
-    try:
-        snapshot = approval_snapshot(workflow, approval)
-        pack(snapshot, SNAPSHOT_BYTES, depth=ENVELOPE_DEPTH)
-    except InvalidInput as error:
-        raise Refused("decision_application_failed", error.summary) from error
     turn.rows.add(approval)
 
 
@@ -193,9 +193,8 @@ def _accept(
 def resume_approval(turn: Turn, workflow: Workflow, approval: Approval) -> Approval:
     """Close the wait of a decided or expired request and resume the run."""
     rows = turn.rows
-    wait = rows.open_wait(workflow.workflow_id)
-    if wait is not None:
-        rows.change(wait, open=0, closed_at=turn.now, ended=approval.status)
+    wait = rows.need(Wait, workflow.workflow_id, approval.key)
+    rows.change(wait, open=0, closed_at=turn.now, ended=approval.status)
     activation_id = turn.new_id("task")
     approval = rows.change(approval, resumed_activation_id=activation_id)
     wake = {"kind": "approval", "approval": approval_snapshot(workflow, approval)}

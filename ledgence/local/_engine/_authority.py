@@ -40,10 +40,7 @@ def owned(turn: Turn, owner: Owner) -> tuple[Task, Attempt]:
             "these identifiers belong to no attempt",
             details={"task": owner.task_id, "attempt": owner.attempt_id},
         )
-    task = turn.rows.get(Task, owner.task_id)
-    if task is None:
-        raise LookupError(owner.task_id)
-    return task, attempt
+    return turn.rows.need(Task, owner.task_id), attempt
 
 
 def has_lease(turn: Turn, attempt: Attempt) -> bool:

@@ -48,15 +48,14 @@ def _cancel(turn: Turn, task: Task) -> Task:
     task = turn.rows.change(task, cancel_requested_at=turn.now)
     if task.state == "queued":
         return end_task(turn, task, "cancelled")
-    attempt = turn.rows.get(Attempt, task.current_attempt_id or "")
-    if attempt is not None:
-        limit = turn.now + GRACE_MS
-        turn.rows.change(
-            attempt,
-            authority_deadline=min(attempt.authority_deadline, limit),
-            lease_expires_at=min(attempt.lease_expires_at, limit),
-        )
-        turn.effects.stop.append(attempt.attempt_id)
+    attempt = turn.rows.need(Attempt, task.current_attempt_id)
+    limit = turn.now + GRACE_MS
+    turn.rows.change(
+        attempt,
+        authority_deadline=min(attempt.authority_deadline, limit),
+        lease_expires_at=min(attempt.lease_expires_at, limit),
+    )
+    turn.effects.stop.append(attempt.attempt_id)
     return task
 
 
@@ -74,10 +73,8 @@ def drain_due(turn: Turn, limit: int) -> int:
     """Make a pass over failing and cancelling workflows; return how many."""
     workflows = turn.rows.due_drains(turn.now, limit)
     for workflow in workflows:
-        # One that was finished by an earlier one of this pass has nothing left.
-        current = turn.rows.get(Workflow, workflow.workflow_id)
-        if current is not None and current.drain_at is not None:
-            drain(turn, current)
+        # Its parent may have cancelled it in this very pass.
+        drain(turn, turn.rows.need(Workflow, workflow.workflow_id))
     return len(workflows)
 
 
@@ -85,9 +82,9 @@ def drain(turn: Turn, workflow: Workflow) -> None:
     """Stop some of what a failing or cancelling run owns, or end the run."""
     rows = turn.rows
     rows.change(workflow, drain_at=None)
-    controller = rows.get(Task, workflow.activation_id or "")
-    if controller is not None:
-        controller = _cancel(turn, controller)
+    controller = None
+    if workflow.activation_id is not None:
+        controller = _cancel(turn, rows.need(Task, workflow.activation_id))
     children = rows.children_to_cancel(workflow.workflow_id, DRAIN_PASS)
     for child in children:
         _stop(turn, child)
@@ -111,10 +108,6 @@ def _owns_nothing_alive(
 def _stop(turn: Turn, child: Child) -> None:
     turn.rows.change(child, cancel_sent=1)
     if child.kind == "task":
-        task = turn.rows.get(Task, child.target_id)
-        if task is not None:
-            _cancel(turn, task)
-        return
-    workflow = turn.rows.get(Workflow, child.target_id)
-    if workflow is not None:
-        begin_cancelling(turn, workflow)
+        _cancel(turn, turn.rows.need(Task, child.target_id))
+    else:
+        begin_cancelling(turn, turn.rows.need(Workflow, child.target_id))

@@ -24,7 +24,6 @@ __all__ = [
     "integer",
     "member",
     "message",
-    "optional_text",
     "record",
     "text",
     "timestamp",
@@ -73,11 +72,6 @@ def text(value: object, limit: int = TEXT_BYTES, *, path: str) -> str:
     if is_text(value, limit):
         return value
     raise InvalidInput.at(path, f"1 to {limit} bytes of clean text", describe(value))
-
-
-def optional_text(value: object, *, path: str) -> str | None:
-    """Return a T(128) or None."""
-    return None if value is None else text(value, path=path)
 
 
 def integer(value: object, low: int, high: int, *, path: str) -> int:

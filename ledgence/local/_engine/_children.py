@@ -67,26 +67,19 @@ def register(
 
 def owned_by(turn: Turn, child: Child) -> Owned:
     """Return the task or workflow behind a child."""
-    found: Owned | None
     if child.kind == "task":
-        found = turn.rows.get(Task, child.target_id)
-    else:
-        found = turn.rows.get(Workflow, child.target_id)
-    if found is None:
-        raise LookupError(child.target_id)
-    return found
+        return turn.rows.need(Task, child.target_id)
+    return turn.rows.need(Workflow, child.target_id)
 
 
 def same_work(rows: Rows, target: Owned, work: Work) -> bool:
     """Tell whether a child was registered with exactly this queue, data and policy."""
-    payload = rows.get(Payload, _payload_id(target))
     return (
         target.queue == work.queue
         and target.max_attempts == work.max_attempts
         and target.retry_delay_ms == work.retry_delay_ms
         and target.attempt_timeout_ms == work.attempt_timeout_ms
-        and payload is not None
-        and payload.data == work.data.data
+        and rows.need(Payload, _payload_id(target)).data == work.data.data
     )
 
 

@@ -46,8 +46,7 @@ def pending_programs(turn: Turn) -> list[tuple[Application, set[Program]]]:
     """Return the decisions that are to be applied now and the programs they name."""
     found: list[tuple[Application, set[Program]]] = []
     for application in turn.rows.due_applications(turn.now, PASS):
-        task = turn.rows.get(Task, application.activation_id)
-        if task is not None:
-            output = reported(turn, task)["result"]["output"]
-            found.append((application, programs_of(output)))
+        task = turn.rows.need(Task, application.activation_id)
+        output = reported(turn, task)["result"]["output"]
+        found.append((application, programs_of(output)))
     return found

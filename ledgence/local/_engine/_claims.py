@@ -171,7 +171,5 @@ def activation_extension(turn: Turn, owner: Owner) -> JsonObject:
         OwnershipLost: The attempt has no live authority.
     """
     task, _, workflow = require_activation(turn, owner, dispatched=False)
-    activation = turn.rows.get(Activation, task.task_id)
-    if activation is None:
-        raise LookupError(task.task_id)
+    activation = turn.rows.need(Activation, task.task_id)
     return {"schema": SCHEMA, "payload": build_context(turn.rows, workflow, activation)}

@@ -32,15 +32,13 @@ def end_task(
         return task
     if task.activation:
         _controller_ended(turn, task, task.workflow_id)
-    elif task.child_key is not None:
+    else:
         child_ended(turn, task.workflow_id, task.child_key)
     return task
 
 
 def _controller_ended(turn: Turn, task: Task, workflow_id: str) -> None:
-    workflow = turn.rows.get(Workflow, workflow_id)
-    if workflow is None:
-        raise LookupError(workflow_id)
+    workflow = turn.rows.need(Workflow, workflow_id)
     if workflow.state in ("failing", "cancelling"):
         turn.effects.due = True
         turn.rows.change(workflow, drain_at=turn.now)
@@ -92,10 +90,7 @@ def _apply_report(turn: Turn, workflow: Workflow, task: Task) -> None:
 
 def reported(turn: Turn, task: Task) -> JsonObject:
     """Return what was reported of a task's last attempt."""
-    report = turn.rows.get(Report, task.latest_attempt_id or "")
-    if report is None:
-        raise LookupError(f"{task.task_id} has no report")
-    return unpack_object(report.body)
+    return unpack_object(turn.rows.need(Report, task.latest_attempt_id).body)
 
 
 def retry_application(turn: Turn, due: Application) -> None:
@@ -103,16 +98,15 @@ def retry_application(turn: Turn, due: Application) -> None:
 
     ``turn.programs`` holds what could be looked up. An outage of 24 h fails the run.
     """
-    workflow = turn.rows.get(Workflow, due.workflow_id)
-    task = turn.rows.get(Task, due.activation_id)
     application = turn.rows.get(Application, due.activation_id)
-    if application is None or workflow is None or task is None:
+    if application is None:  # another process was faster
         return
+    workflow = turn.rows.need(Workflow, due.workflow_id)
     if workflow.state != "running" or workflow.activation_id != due.activation_id:
         turn.rows.remove(application)
         return
     try:
-        _apply_report(turn, workflow, task)
+        _apply_report(turn, workflow, turn.rows.need(Task, due.activation_id))
     except UnknownPrograms:
         _postpone(turn, workflow, application)
     else:

@@ -49,8 +49,8 @@ def _lineage(rows: Rows, task: Task) -> JsonObject:
     found: JsonObject = {"ldgworkflowid": task.workflow_id}
     if task.activation:
         found["ldgactivationid"] = task.task_id
-    owner = rows.get(Workflow, task.workflow_id)
-    if owner is not None and owner.parent_workflow_id is not None:
+    owner = rows.need(Workflow, task.workflow_id)
+    if owner.parent_workflow_id is not None:
         found["ldgparentworkflowid"] = owner.parent_workflow_id
         found["ldgrootworkflowid"] = owner.root_workflow_id
     return found
@@ -59,5 +59,4 @@ def _lineage(rows: Rows, task: Task) -> JsonObject:
 def task_data(rows: Rows, task: Task) -> object:
     """Return the data of a task; every activation has that of its workflow."""
     owner = task.workflow_id if task.activation else task.task_id
-    payload = None if owner is None else rows.get(Payload, owner)
-    return None if payload is None else unpack(payload.data)
+    return unpack(rows.need(Payload, owner).data)

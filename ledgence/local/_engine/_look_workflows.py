@@ -193,8 +193,8 @@ def _find(rows: Rows, run: Workflow, activation_id: str) -> Activation:
 
 def _replayable(rows: Rows, run: Workflow, activation_id: str) -> JsonObject:
     activation = _find(rows, run, activation_id)
-    task = rows.get(Task, activation_id)
-    report = rows.get(Report, (task.latest_attempt_id or "") if task else "")
+    task = rows.need(Task, activation_id)
+    report = rows.get(Report, task.latest_attempt_id or "")
     return {
         "activation": activation_view(rows, activation_id),
         "context": build_context(rows, run, activation),

@@ -117,6 +117,14 @@ class Rows(Protocol):
         """Return the record with this key."""
         ...
 
+    def need(self, kind: type[R], *key: str | None) -> R:
+        """Return the record with this key, which another record names.
+
+        Raises:
+            LookupError: There is none: the store is damaged.
+        """
+        ...
+
     def add(self, row: Row) -> None:
         """Add a record; its key is new."""
         ...

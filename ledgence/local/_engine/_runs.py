@@ -277,9 +277,7 @@ def resume(
 
     A context that is too large fails the run and schedules nothing.
     """
-    checkpoint = turn.rows.get(Checkpoint, workflow.workflow_id)
-    if checkpoint is None:
-        raise LookupError(f"{workflow.workflow_id} waits for nothing")
+    checkpoint = turn.rows.need(Checkpoint, workflow.workflow_id)
     keys = () if checkpoint.until is None else unpack(checkpoint.until)
     try:
         with turn.all_or_nothing():
@@ -297,25 +295,21 @@ def resume(
         return begin_failing(turn, workflow, refusal.kind, refusal.message)
 
 
-def child_ended(turn: Turn, workflow_id: str, key: str) -> None:
+def child_ended(turn: Turn, workflow_id: str, key: str | None) -> None:
     """Take notice that a child has become terminal."""
-    child = turn.rows.get(Child, workflow_id, key)
-    workflow = turn.rows.get(Workflow, workflow_id)
-    if child is None or workflow is None:
-        raise LookupError(f"{workflow_id} has no child {key}")
+    child = turn.rows.need(Child, workflow_id, key)
+    workflow = turn.rows.need(Workflow, workflow_id)
     turn.rows.change(child, terminal_at=turn.now)
     turn.rows.log(workflow_id, turn.now, "child_ended", None, key)
     if workflow.state in ("failing", "cancelling"):
         _drain_soon(turn, workflow)
     elif workflow.state == "waiting":
-        _one_child_less(turn, workflow, key)
+        _one_child_less(turn, workflow, child.key)
 
 
 def _one_child_less(turn: Turn, workflow: Workflow, key: str) -> None:
-    checkpoint = turn.rows.get(Checkpoint, workflow.workflow_id)
-    if checkpoint is None or checkpoint.until is None:
-        return
-    if key not in unpack(checkpoint.until):
+    checkpoint = turn.rows.need(Checkpoint, workflow.workflow_id)
+    if checkpoint.until is None or key not in unpack(checkpoint.until):
         return
     checkpoint = turn.rows.change(checkpoint, missing=checkpoint.missing - 1)
     if checkpoint.missing == 0:
@@ -327,9 +321,8 @@ def finish(
 ) -> Workflow:
     """Make a run terminal and tell its parent; nothing it owns is alive."""
     if output is not None:
-        payload = turn.rows.get(Payload, workflow.workflow_id)
-        if payload is not None:
-            turn.rows.change(payload, output=output)
+        payload = turn.rows.need(Payload, workflow.workflow_id)
+        turn.rows.change(payload, output=output)
     workflow = turn.rows.change(
         workflow,
         state=state,
@@ -340,15 +333,13 @@ def finish(
     turn.rows.discard_events(workflow.workflow_id)
     turn.rows.log(workflow.workflow_id, turn.now, state)
     turn.effects.finished.append(workflow.workflow_id)
-    if workflow.parent_workflow_id is not None and workflow.child_key is not None:
+    if workflow.parent_workflow_id is not None:
         child_ended(turn, workflow.parent_workflow_id, workflow.child_key)
     return workflow
 
 
 def begin_failing(turn: Turn, workflow: Workflow, kind: str, message: str) -> Workflow:
     """Let a running or waiting run fail; what it owns is stopped first."""
-    if workflow.state not in ("running", "waiting"):
-        return workflow
     workflow = turn.rows.change(
         workflow,
         state="failing",

@@ -215,9 +215,7 @@ def confirm(turn: Turn, owner: Owner) -> None:
 
 def expire(turn: Turn, attempt: Attempt) -> None:
     """Finalise an attempt whose lease, or whose host, has ended."""
-    task = turn.rows.get(Task, attempt.task_id)
-    if task is None:
-        raise LookupError(attempt.task_id)
+    task = turn.rows.need(Task, attempt.task_id)
     report = turn.rows.get(Report, attempt.attempt_id)
     result = None if report is None else unpack_object(report.body)["result"]
     finalise(turn, task, attempt, result)

@@ -59,9 +59,7 @@ def task_outcome(rows: Rows, task: Task) -> JsonObject | None:
         return None
     if task.state == "cancelled":
         return {"kind": "cancelled"}
-    attempt = rows.get(Attempt, task.latest_attempt_id or "")
-    if attempt is None:
-        raise LookupError(f"{task.task_id} has ended without an attempt")
+    attempt = rows.need(Attempt, task.latest_attempt_id)
     outcome: JsonObject = {
         "kind": task.state,
         "attempt_id": attempt.attempt_id,
@@ -156,23 +154,18 @@ def workflow_outcome(rows: Rows, workflow: Workflow) -> JsonObject | None:
         error = {"kind": workflow.error_kind, "message": workflow.error_message}
         return {"kind": "failed", "error": error}
     if workflow.state == "succeeded":
-        payload = rows.get(Payload, workflow.workflow_id)
-        output = None if payload is None else payload.output
-        return {"kind": "succeeded", "output": unpack(output or b"null")}
+        output = rows.need(Payload, workflow.workflow_id).output or b"null"
+        return {"kind": "succeeded", "output": unpack(output)}
     return None
 
 
 def child_input(rows: Rows, child: Child) -> JsonObject:
     """Return what the parent's activation sees of a terminal child."""
     if child.kind == "task":
-        task = rows.get(Task, child.target_id)
-        if task is None:
-            raise LookupError(child.target_id)
+        task = rows.need(Task, child.target_id)
         outcome = task_outcome(rows, task)
         return {"task_id": task.task_id, "state": task.state, "outcome": outcome}
-    workflow = rows.get(Workflow, child.target_id)
-    if workflow is None:
-        raise LookupError(child.target_id)
+    workflow = rows.need(Workflow, child.target_id)
     return {
         "kind": "workflow",
         "workflow_id": workflow.workflow_id,

@@ -59,12 +59,13 @@ def _child_wait(checkpoint: Checkpoint | None) -> JsonObject | None:
 
 def child_view(rows: Rows, child: Child) -> JsonObject:
     """Return a child of a workflow."""
-    task = rows.get(Task, child.target_id) if child.kind == "task" else None
-    run = None if child.kind == "task" else rows.get(Workflow, child.target_id)
+    is_task = child.kind == "task"
+    task = rows.need(Task, child.target_id) if is_task else None
+    run = None if is_task else rows.need(Workflow, child.target_id)
     return {
         "workflow_id": child.workflow_id,
         "command_key": child.key,
-        "kind": "task" if child.kind == "task" else "workflow",
+        "kind": "task" if is_task else "workflow",
         "branch": child.kind == "branch",
         "target_id": child.target_id,
         "task_state": None if task is None else task.state,
@@ -79,10 +80,8 @@ def child_view(rows: Rows, child: Child) -> JsonObject:
 
 def activation_view(rows: Rows, activation_id: str) -> JsonObject:
     """Return an activation of a workflow."""
-    activation = rows.get(Activation, activation_id)
-    task = rows.get(Task, activation_id)
-    if activation is None or task is None:
-        raise LookupError(activation_id)
+    activation = rows.need(Activation, activation_id)
+    task = rows.need(Task, activation_id)
     return {
         "workflow_id": activation.workflow_id,
         "activation_id": activation_id,

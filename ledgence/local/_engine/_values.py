@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 from ledgence.local._engine._errors import InvalidInput
 from ledgence.worker._profile import ProfileError, encode, thaw
 from ledgence.worker.workflow._limits import VALUE_DEPTH
+from ledgence.worker.workflow._sizes import largest
 
 __all__ = [
     "EMPTY_OBJECT",
@@ -65,10 +66,12 @@ def pack(
         # service; the exact comparison follows.
         data = encode(value, limit, max_depth=depth, received=True)
     except ProfileError as error:
-        raise _unfit(error, path, limit) from error
+        if error.reason == "bytes":
+            raise _too_large(value, limit, path, depth) from error
+        raise _unfit(error, path) from error
     size = service_size(value, data)
     if size > limit:
-        raise _too_large(path, f"{size} bytes", limit)
+        raise _too_large(value, limit, path, depth)
     return Packed(data, size)
 
 
@@ -156,6 +159,9 @@ def service_float(value: float) -> str:
     return f"{mantissa}e-{int(exponent)}"
 
 
+# A value that was refused is measured up to so many limits, for the error.
+_MEASURED = 16
+
 _REASONS = {
     "depth": "containers nested too deeply",
     "cycle": "a container inside itself",
@@ -167,15 +173,28 @@ _REASONS = {
 }
 
 
-def _unfit(error: ProfileError, path: str, limit: int) -> InvalidInput:
-    place = path + (error.path or "$").removeprefix("$")
-    if error.reason == "bytes":
-        size = "more" if error.size is None else f"about {error.size} bytes"
-        return _too_large(place, size, limit)
+def _unfit(error: ProfileError, path: str) -> InvalidInput:
     expected = f"at most {error.limit} deep" if error.reason == "depth" else "JSON"
+    place = path + (error.path or "$").removeprefix("$")
     return InvalidInput.at(place, expected, _REASONS[error.reason])
 
 
-def _too_large(path: str, size: str, limit: int) -> InvalidInput:
-    hint = "store it elsewhere and pass a reference; a retry does not help"
-    return InvalidInput.at(path, f"at most {limit} bytes", size, hint=hint)
+def _too_large(value: object, limit: int, path: str, depth: int) -> InvalidInput:
+    """Say how large a value is and what makes it so."""
+    most = limit * _MEASURED
+    try:
+        data = encode(value, most, max_depth=depth, received=True)
+        got = f"{service_size(value, data)} bytes"
+    except ProfileError:
+        got = f"more than {most} bytes, or no JSON at all"
+    error = InvalidInput.at(
+        path,
+        f"at most {limit} bytes",
+        got,
+        hint="store it elsewhere and pass a reference; a retry does not help",
+    )
+    error.details["largest"] = ", ".join(
+        f"{path}{str(part['path']).removeprefix('$')} ({part['size']} bytes)"
+        for part in largest(value, limit)
+    )
+    return error

@@ -20,16 +20,17 @@ __all__ = ["fire", "fire_due", "install"]
 
 
 def install(
-    turn: Turn, workflow: Workflow, activation: Activation, decision: Decision
+    turn: Turn,
+    workflow: Workflow,
+    activation: Activation,
+    decision: Decision,
+    wanted: WaitRequest,
 ) -> None:
-    """Install the wait of a decision; it may be over at once.
+    """Install the wait that a decision wants; it may be over at once.
 
     Raises:
         Refused: Its key was used before, or it cannot be stored.
     """
-    wanted = decision.wait
-    if wanted is None:
-        raise LookupError("the decision waits for nothing")
     _require_fresh_key(turn, workflow, wanted)
     duration = wanted.duration_ms
     wait = Wait(
@@ -113,9 +114,7 @@ def _event_wake(event: InboxEvent) -> JsonObject:
 
 def _expire(turn: Turn, workflow: Workflow, wait: Wait) -> None:
     if wait.kind == "approval":
-        approval = turn.rows.get(Approval, wait.workflow_id, wait.key)
-        if approval is None:
-            raise LookupError(f"{wait.workflow_id} has no approval {wait.key}")
+        approval = turn.rows.need(Approval, wait.workflow_id, wait.key)
         approval = turn.rows.change(approval, status="expired")
         resume_approval(turn, workflow, approval)
         return
@@ -135,8 +134,5 @@ def fire_due(turn: Turn, limit: int) -> int:
     """Fire open waits whose deadline has come; return how many there were."""
     waits = turn.rows.due_waits(turn.now, limit)
     for wait in waits:
-        workflow = turn.rows.get(Workflow, wait.workflow_id)
-        if workflow is None:
-            raise LookupError(wait.workflow_id)
-        fire(turn, workflow, wait)
+        fire(turn, turn.rows.need(Workflow, wait.workflow_id), wait)
     return len(waits)

@@ -38,6 +38,13 @@ class RecordRows:
         row = self._db.execute(select(kind), key).fetchone()
         return None if row is None else kind(*row)
 
+    def need(self, kind: type[R], *key: str | None) -> R:
+        """Return the record with this key, which another record names."""
+        row = self._db.execute(select(kind), key).fetchone()
+        if row is None:
+            raise LookupError(f"the store is damaged: no {kind.TABLE} {key}")
+        return kind(*row)
+
     def add(self, row: Row) -> None:
         """Add a record; its key is new."""
         kind = type(row)
