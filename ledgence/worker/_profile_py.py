@@ -184,10 +184,12 @@ def _prefix(message: str, room: int) -> str:
     text = text[:room]  # a code point has a byte at least
     if len(quote(text).encode()) - 2 <= room:
         return text
-    end = -1
-    while room >= 0:  # ends inside the text, which is too long as a whole
-        end += 1
-        room -= len(quote(text[end]).encode()) - 2
+    end = 0
+    for width in (64, 8, 1):
+        # Ends inside the text, which is too long as a whole.
+        while (cost := len(quote(text[end : end + width]).encode()) - 2) <= room:
+            room -= cost
+            end += width
     return text[:end]
 
 

@@ -51,11 +51,9 @@ def loads(line: bytes, *, unique: bool = False) -> Any:
         text = str(line, "utf-8")
     except UnicodeDecodeError:
         raise ProfileError("utf8") from None
-    limit = sys.get_int_max_str_digits() or _MAX_DIGITS
-    if len(line) > min(limit, _MAX_DIGITS) and _has_run(line, min(limit, _MAX_DIGITS)):
+    scan = _UNIQUE if unique else _PLAIN
+    if len(line) > _SAFE_DIGITS and _has_endless(line):
         scan = _UNIQUE_LONG if unique else _LONG
-    else:
-        scan = _UNIQUE if unique else _PLAIN
     start = 0
     if text[:1] in _SPACE:  # an empty line, too
         start = len(text) - len(text.lstrip(_SPACE))
@@ -156,11 +154,12 @@ def _past_space(text: str, index: int) -> int:
     return index
 
 
-def _has_run(line: bytes, length: int) -> bool:
-    """Whether more than ``length`` digits stand together anywhere in the line.
+def _has_endless(line: bytes) -> bool:
+    """Whether so many digits stand together that ``int`` might not take them.
 
     Such a run covers a place that is looked at here, with every step of its length.
     """
+    length = min(sys.get_int_max_str_digits() or _MAX_DIGITS, _MAX_DIGITS)
     step = length + 1
     for place in range(length, len(line), step):
         if line[place] not in _DIGITS:
