@@ -335,11 +335,37 @@ def test_an_activation_can_be_taken_home_for_a_replay(world):
         **first.payload,
         "local_steps": [step["record"] for step in world.look.local_steps(request)],
     }
+    assert found["event"] == first.event
     assert found["result"]["output"]["kind"] == "suspend"
     assert found["activation"]["applied_at"] == T0
     for ask in (world.look.activation, world.look.local_steps):
         with pytest.raises(NotFound):
             ask({**request, "activation_id": "task_other"})
+
+
+def test_an_activation_that_has_not_begun_has_no_event_yet(world):
+    world.program("flow", lambda job: job.complete())
+    workflow_id = world.start("flow")
+    activation_id = world.workflow(workflow_id)["activation_id"]
+    request = {"scope": SCOPE, "workflow_id": workflow_id}
+    found = world.look.activation({**request, "activation_id": activation_id})
+    assert found["event"] is found["result"] is None
+
+
+def test_the_inbox_shows_what_was_accepted(world):
+    world.program("flow", lambda job: job.wait_event("b", "end"))
+    workflow_id = world.start("flow")
+    for key in ("b", "a"):
+        world.send(workflow_id, key, event_id=key)
+    world.step()
+    page = world.look.inbox({"scope": SCOPE, "workflow_id": workflow_id, "limit": 1})
+    assert page["next_cursor"] == "a"
+    (event,) = page["items"]
+    assert (event["key"], event["pending"]) == ("a", True)
+    assert event["event"] == cloud_event("a")
+    request = {"scope": SCOPE, "workflow_id": workflow_id, "after_key": "a"}
+    (event,) = world.look.inbox(request)["items"]
+    assert (event["event_id"], event["pending"]) == ("b", False)
 
 
 def test_the_history_of_a_workflow_has_one_order(world):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ledgence.local._engine._activations import Refused, schedule
 from ledgence.local._engine._children import (
     owned_by,
     register,
@@ -17,7 +18,7 @@ from ledgence.local._engine._children import (
 from ledgence.local._engine._decision import Command, Decision, parse_decision
 from ledgence.local._engine._errors import InvalidInput
 from ledgence.local._engine._rows import Activation, Checkpoint, Child, Workflow
-from ledgence.local._engine._runs import Refused, begin_failing, finish, schedule
+from ledgence.local._engine._runs import begin_failing, finish
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._values import pack, unpack
 from ledgence.local._engine._waits import install

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ledgence.local._engine._creation import create_task, create_workflow
 from ledgence.local._engine._limits import DEPTH, LIVE_WORKFLOWS
 from ledgence.local._engine._ports import Rows
 from ledgence.local._engine._rows import Child, ChildKind, Payload, Task, Workflow
-from ledgence.local._engine._runs import create_task, create_workflow
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._work import Descriptor, Scope, Trace, Work
 

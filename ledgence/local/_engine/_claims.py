@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ledgence.local._engine._activations import build_context
 from ledgence.local._engine._authority import (
     Owner,
     has_lease,
@@ -16,7 +17,6 @@ from ledgence.local._engine._errors import OwnershipLost
 from ledgence.local._engine._invocation import build_event
 from ledgence.local._engine._limits import GRACE_MS, LEASE_MS
 from ledgence.local._engine._rows import Activation, Attempt, Task
-from ledgence.local._engine._runs import build_context
 from ledgence.local._engine._status import descriptor_of
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._values import JsonObject

@@ -132,6 +132,8 @@ def parse_decision(value: object) -> Decision:
 
 def programs_of(value: object) -> set[Program]:
     """Return the programs that a controller's output names; none if it is unusable."""
+    if not member(value, "commands"):
+        return set()
     try:
         return {command.program for command in parse_decision(value).commands}
     except InvalidInput:

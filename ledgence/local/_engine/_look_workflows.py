@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ledgence.local._engine._activations import build_context
 from ledgence.local._engine._approvals import approval_snapshot
 from ledgence.local._engine._check import integer, record
 from ledgence.local._engine._errors import NotFound
+from ledgence.local._engine._invocation import build_event
 from ledgence.local._engine._limits import (
     APPROVALS_PAGE,
     HISTORY_PAGE,
@@ -17,17 +19,19 @@ from ledgence.local._engine._ports import Rows
 from ledgence.local._engine._rows import (
     Activation,
     Approval,
+    Attempt,
     Child,
+    InboxEvent,
     Report,
     Task,
     Wait,
     Workflow,
 )
-from ledgence.local._engine._runs import build_context
 from ledgence.local._engine._status import TERMINAL, workflow_result, workflow_status
 from ledgence.local._engine._summary import (
     activation_view,
     child_view,
+    event_view,
     listed_view,
     summary,
     wait_view,
@@ -87,6 +91,19 @@ class WorkflowLook(Look):
 
         return self._page(request, PAGE_MOST, fetch, show, "key")
 
+    def inbox(self, request: object) -> JsonObject:
+        """Return a page of the events that a workflow has accepted, by key."""
+
+        def fetch(
+            rows: Rows, run: str, after: str | None, limit: int
+        ) -> list[InboxEvent]:
+            return rows.list_inbox(run, after, limit)
+
+        def show(_: Rows, run: Workflow, event: InboxEvent) -> JsonObject:
+            return event_view(run, event)
+
+        return self._page(request, PAGE_MOST, fetch, show, "key")
+
     def approval(self, request: object) -> JsonObject:
         """Return a request for approval; http-api.md, section 7."""
         found, key = one_text(request, "workflow_id", "key")
@@ -132,9 +149,11 @@ class WorkflowLook(Look):
         return self._workflow(found, answer)
 
     def activation(self, request: object) -> JsonObject:
-        """Return one activation: data, context with its journal, and its outcome.
+        """Return one activation with all that it saw and said.
 
-        With this an activation can be replayed against other code.
+        ``event`` and ``result`` are those of the last attempt, ``context`` is the
+        payload with the whole journal. With this it can be replayed against other
+        code.
         """
         found, activation_id = one_text(request, "workflow_id", "activation_id")
         return self._workflow(
@@ -194,9 +213,11 @@ def _find(rows: Rows, run: Workflow, activation_id: str) -> Activation:
 def _replayable(rows: Rows, run: Workflow, activation_id: str) -> JsonObject:
     activation = _find(rows, run, activation_id)
     task = rows.need(Task, activation_id)
+    attempt = rows.get(Attempt, task.latest_attempt_id or "")
     report = rows.get(Report, task.latest_attempt_id or "")
     return {
         "activation": activation_view(rows, activation_id),
+        "event": None if attempt is None else build_event(rows, task, attempt),
         "context": build_context(rows, run, activation),
         "result": None if report is None else unpack_object(report.body)["result"],
     }

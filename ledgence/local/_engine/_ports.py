@@ -292,6 +292,12 @@ class Rows(Protocol):
         """Return waits of a workflow by key in byte order."""
         ...
 
+    def list_inbox(
+        self, workflow_id: str, after: str | None, limit: int
+    ) -> list[InboxEvent]:
+        """Return accepted events of a workflow by key in byte order."""
+        ...
+
     def list_activations(
         self, workflow_id: str, after_revision: int, limit: int
     ) -> list[str]:

@@ -7,11 +7,11 @@ from typing import cast
 
 from ledgence.local._engine._check import correlation, record, text
 from ledgence.local._engine._children import same_work
+from ledgence.local._engine._creation import create_task, create_workflow
 from ledgence.local._engine._errors import Conflict, NotFound
 from ledgence.local._engine._limits import KEY_BYTES, SUBMISSION_BYTES
 from ledgence.local._engine._ports import Rows
 from ledgence.local._engine._rows import Task, Workflow
-from ledgence.local._engine._runs import create_task, create_workflow
 from ledgence.local._engine._status import task_snapshot, workflow_status
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._values import JsonObject, pack

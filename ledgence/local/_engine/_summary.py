@@ -7,6 +7,7 @@ from ledgence.local._engine._rows import (
     Activation,
     Checkpoint,
     Child,
+    InboxEvent,
     Task,
     Wait,
     Workflow,
@@ -14,7 +15,14 @@ from ledgence.local._engine._rows import (
 from ledgence.local._engine._status import descriptor_of, workflow_status
 from ledgence.local._engine._values import JsonObject, unpack
 
-__all__ = ["activation_view", "child_view", "listed_view", "summary", "wait_view"]
+__all__ = [
+    "activation_view",
+    "child_view",
+    "event_view",
+    "listed_view",
+    "summary",
+    "wait_view",
+]
 
 
 def listed_view(workflow: Workflow) -> JsonObject:
@@ -109,4 +117,18 @@ def wait_view(workflow: Workflow, wait: Wait) -> JsonObject:
         "open": bool(wait.open),
         "closed_at": wait.closed_at,
         "ended": wait.ended,
+    }
+
+
+def event_view(workflow: Workflow, event: InboxEvent) -> JsonObject:
+    """Return an accepted event of a workflow; ``pending`` until a wait takes it."""
+    return {
+        "workflow_id": workflow.workflow_id,
+        "key": event.key,
+        "event_id": event.event_id,
+        "event_source": event.source,
+        "accepted_at": event.accepted_at,
+        "pending": bool(event.pending),
+        "bytes": event.size,
+        "event": unpack(event.event),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgence.local._engine._activations import Refused
 from ledgence.local._engine._approvals import request_approval, resume_approval
 from ledgence.local._engine._decision import Decision, WaitRequest
 from ledgence.local._engine._rows import (
@@ -12,7 +13,7 @@ from ledgence.local._engine._rows import (
     Wait,
     Workflow,
 )
-from ledgence.local._engine._runs import Refused, resume
+from ledgence.local._engine._runs import resume
 from ledgence.local._engine._turn import Turn
 from ledgence.local._engine._values import JsonObject, unpack
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ledgence.local._engine._ports import Due, TaskFilter
-from ledgence.local._engine._rows import Approval, Child, LogEntry, Task, Wait, Workflow
+from ledgence.local._engine._rows import (
+    Approval,
+    Child,
+    InboxEvent,
+    LogEntry,
+    Task,
+    Wait,
+    Workflow,
+)
 from ledgence.local._store._rows import TransitionRows
 
 __all__ = ["SqliteRows"]
@@ -59,6 +67,12 @@ class SqliteRows(TransitionRows):
     def list_waits(self, workflow_id: str, after: str | None, limit: int) -> list[Wait]:
         """Return waits of a workflow by key in byte order."""
         return self._many(Wait, _BY_KEY, workflow_id, after or "", limit)
+
+    def list_inbox(
+        self, workflow_id: str, after: str | None, limit: int
+    ) -> list[InboxEvent]:
+        """Return accepted events of a workflow by key in byte order."""
+        return self._many(InboxEvent, _BY_KEY, workflow_id, after or "", limit)
 
     def list_activations(
         self, workflow_id: str, after_revision: int, limit: int
