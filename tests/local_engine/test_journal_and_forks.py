@@ -130,6 +130,15 @@ def test_another_attempt_needs_authority_to_repeat_a_record(world):
     assert job.commit("k") == {"committed": True}
 
 
+def to_deadline(world, job):
+    """Let the deadline come while the lease still lives."""
+    while world.clock.now_ms() < job.assignment.deadline:
+        world.clock.advance(15_000)
+        lease = world.engine.renew(job.owner)
+    assert lease.expires_at > world.clock.now_ms()
+    assert lease.budget_ms == 0
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -137,8 +146,17 @@ def test_another_attempt_needs_authority_to_repeat_a_record(world):
         lambda world, job: world.cancel(job.payload["workflow_id"]),
         lambda world, job: world.clock.advance(60_000),
         lambda world, job: world.break_down(job),
+        lambda world, job: world.succeed(job, None, "unconfirmed"),
+        lambda world, job: to_deadline(world, job),
     ],
-    ids=["task cancelled", "workflow cancelled", "lease over", "settled"],
+    ids=[
+        "task cancelled",
+        "workflow cancelled",
+        "lease over",
+        "settled",
+        "reported",
+        "deadline",
+    ],
 )
 def test_without_authority_nothing_new_is_accepted(world, spoil):
     job = activation(world)

@@ -157,6 +157,8 @@ def _compare_work(case: _Case, known: dict[str, Child]) -> None:
 def _register(
     case: _Case, new: list[Command], descriptors: dict[Program, Descriptor]
 ) -> None:
+    if not new:
+        return
     turn, workflow, trace = case.turn, case.workflow, case.trace
     activation_id = case.activation.activation_id
     branches = turn.rows.fork_usage(activation_id).branches
