@@ -9,7 +9,6 @@ from the sizes of the parts.
 from __future__ import annotations
 
 from ledgence.worker._exceptions import ActivationError
-from ledgence.worker.workflow._cloudevent import check_event
 from ledgence.worker.workflow._fields import is_text, quoted
 from ledgence.worker.workflow._kinds import is_dict, is_list
 from ledgence.worker.workflow._limits import (
@@ -23,10 +22,8 @@ from ledgence.worker.workflow._limits import (
     MAX_STEPS,
     NAME_BYTES,
     SCHEMA,
-    TEXT_BYTES,
     VALUE_DEPTH,
 )
-from ledgence.worker.workflow._outcomes import Child, read_child
 from ledgence.worker.workflow._payload import (
     encode,
     fit,
@@ -36,12 +33,14 @@ from ledgence.worker.workflow._payload import (
     text,
     within,
 )
-from ledgence.worker.workflow._snapshot import Snapshot, read_snapshot
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from ledgence.worker.workflow._outcomes import Child
+    from ledgence.worker.workflow._wakes import Wake
 
 _EXTENSION = frozenset({"schema", "payload"})
 _REQUIRED = frozenset(
@@ -56,11 +55,8 @@ _REQUIRED = frozenset(
         "local_steps",
     }
 )
-_OPTIONAL = frozenset({"wake", "parent_workflow_id", "root_workflow_id"})
+_ALLOWED = _REQUIRED | {"wake", "parent_workflow_id", "root_workflow_id"}
 _RECORD = frozenset({"key", "callable", "input", "output"})
-_EVENT_WAKE = frozenset({"kind", "key", "event", "accepted_at"})
-_TIMED_WAKE = frozenset({"kind", "key", "deadline"})
-_APPROVAL_WAKE = frozenset({"kind", "approval"})
 
 # {"key":,"callable":,"input":,"output":} around the four values of a record.
 _RECORD_FRAME = 39
@@ -93,21 +89,6 @@ def record_size(key: bytes, callable_: bytes, input_: bytes, output: bytes) -> i
 def list_size(total: int, count: int) -> int:
     """Add up the size of a JSON list from the sizes of its items."""
     return total + 2 + max(count - 1, 0)
-
-
-class Wake:
-    """What woke an activation.
-
-    Attributes:
-        data: The canonical bytes of the wake.
-        approval: The checked snapshot of an approval wake, else None.
-    """
-
-    __slots__ = ("approval", "data")
-
-    def __init__(self, data: bytes, approval: Snapshot | None = None) -> None:
-        self.data = data
-        self.approval = approval
 
 
 class Activation:
@@ -157,12 +138,7 @@ class Activation:
         self.records: dict[str, Record] = {}
         self.records_size = 0
         self._read_records(found["local_steps"])
-        self.wake: Wake | None = None
-        if found.get("wake") is not None:
-            try:
-                self.wake = self._read_wake(found["wake"])
-            except ActivationError as error:
-                raise within(error, "wake") from None
+        self._read_wake(found.get("wake"))
         self._check_inputs_size(found)
 
     def _lineage(self, payload: dict[str, Any]) -> tuple[str | None, str]:
@@ -185,17 +161,25 @@ class Activation:
         if not is_dict(inputs) or len(inputs) > MAX_COMMANDS:
             raise invalid("$.inputs", f"an object of at most {MAX_COMMANDS}", inputs)
         self.inputs: dict[str, Child] = {}
-        total = len(inputs)  # the colons
-        for key in sorted(inputs, key=_sort_key):
-            if not is_text(key):
-                expected = f"keys of 1 to {TEXT_BYTES} bytes"
-                raise invalid("$.inputs", expected, key)
-            try:
-                child = self.inputs[key] = read_child(inputs[key])
-            except ActivationError as error:
-                raise within(error, "inputs", key) from None
-            total += len(quoted(key)) + len(child.data)
-        self.inputs_size = list_size(total, len(inputs))
+        self.inputs_size = len(b"{}")
+        if inputs:
+            # The rooms that only some activations need are loaded when one does.
+            from ledgence.worker.workflow._outcomes import (  # noqa: PLC0415 # as above
+                read_inputs,
+            )
+
+            self.inputs, self.inputs_size = read_inputs(inputs)
+
+    def _read_wake(self, wake: object) -> None:
+        self.wake: Wake | None = None
+        if wake is not None:
+            from ledgence.worker.workflow._wakes import (  # noqa: PLC0415 # as for inputs
+                read_wake,
+            )
+
+            self.wake = read_wake(
+                wake, self.workflow_id, self.activation_id, self.revision
+            )
 
     def _read_records(self, records: object) -> None:
         if not is_list(records) or len(records) > MAX_STEPS:
@@ -211,27 +195,6 @@ class Activation:
             self.records_size += record.size
         size = list_size(self.records_size, len(records))
         fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
-
-    def _read_wake(self, wake: object) -> Wake:
-        kind = wake.get("kind") if is_dict(wake) else None
-        if kind == "approval":
-            approval = members(wake, _APPROVAL_WAKE)["approval"]
-            try:
-                snapshot = read_snapshot(
-                    approval, self.workflow_id, self.activation_id, self.revision
-                )
-            except ActivationError as error:
-                raise within(error, "approval") from None
-            data = b'{"approval":%b,"kind":"approval"}' % snapshot.data
-            return Wake(data, snapshot)
-        if kind == "event":
-            return _read_event_wake(members(wake, _EVENT_WAKE))
-        if kind in ("timer", "timeout"):
-            found = members(wake, _TIMED_WAKE)
-            text(found, "key")
-            integer(found, "deadline")
-            return Wake(encode("$", found, MAX_DECISION_BYTES, 1))
-        raise invalid("$", "a wake of kind event, timeout, timer or approval", kind)
 
     def _check_inputs_size(self, payload: dict[str, Any]) -> None:
         value = payload["inputs"]
@@ -276,15 +239,9 @@ def check_identity(activation: Activation, event: dict[str, Any]) -> None:
 def _payload(payload: object) -> dict[str, Any]:
     if not is_dict(payload):
         raise invalid("$", "an object", payload)
-    names = payload.keys()
-    if _REQUIRED.issubset(names) and (_REQUIRED | _OPTIONAL).issuperset(names):
+    if _REQUIRED.issubset(payload) and _ALLOWED.issuperset(payload):
         return payload
     return members(payload, _REQUIRED)
-
-
-def _sort_key(key: object) -> str:
-    # Only texts are keys of a decoded object; others are refused right after.
-    return key if type(key) is str else ""
 
 
 def _read_record(entry: object) -> tuple[str, Record]:
@@ -296,14 +253,3 @@ def _read_record(entry: object) -> tuple[str, Record]:
     size = record_size(quoted(key), quoted(name), input_, output)
     fit("$", size, found, MAX_RECORD_BYTES, ENVELOPE_DEPTH)
     return key, Record(name, input_, output, size)
-
-
-def _read_event_wake(wake: dict[str, Any]) -> Wake:
-    key = text(wake, "key")
-    accepted_at = integer(wake, "accepted_at")
-    try:
-        event = check_event(wake["event"])
-    except ActivationError as error:
-        raise within(error, "event") from None
-    data = b'{"accepted_at":%d,"event":%b,"key":%b,"kind":"event"}'
-    return Wake(data % (accepted_at, event, quoted(key)))

@@ -13,10 +13,10 @@ from ledgence.worker._frozen import Frozen
 from ledgence.worker._profile import ProfileError, thaw
 from ledgence.worker._profile import encode as profile_encode
 from ledgence.worker.workflow._callables import effective_arguments, name_of
-from ledgence.worker.workflow._differences import differences
 from ledgence.worker.workflow._fields import (
     check_size,
     describe,
+    differing,
     encode,
     mapping,
     members,
@@ -375,7 +375,7 @@ def check_approved(
     except ProfileError as error:
         raise ApprovalError("unreviewed_defaults", str(error), key=key) from None
     if encoded != snapshot.arguments:
-        diff = differences(snapshot.arguments, encoded)
+        diff = differing(snapshot.arguments, encoded)
         raise ApprovalError("unreviewed_defaults", key=key, diff=diff)
     if earlier is not None and fn is not earlier:
         raise ApprovalError("callable_changed", key=key, argument="fn")

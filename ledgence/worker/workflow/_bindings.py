@@ -48,9 +48,10 @@ class Binding:
 
     Attributes:
         input: The canonical bytes of the input.
+        head: ``{"key":...,"callable":...,"input":``, the begin of the record.
     """
 
-    __slots__ = ("arguments", "callable", "envelope", "fn", "input", "key")
+    __slots__ = ("arguments", "callable", "envelope", "fn", "head", "input", "key")
 
     def __init__(
         self,
@@ -65,6 +66,10 @@ class Binding:
         self.fn = fn
         self.arguments = self.input = arguments
         self.envelope = envelope
+        self.head = b'{"key":%b,"callable":%b,"input":' % (
+            quoted(key),
+            quoted(callable_),
+        )
         if envelope is not None:
             self.input = b'{"arguments":%b,"kind":%b,"v":1,"version":%b}' % (
                 arguments,
@@ -72,28 +77,44 @@ class Binding:
                 quoted(envelope[1]),
             )
 
+    @property
+    def size(self) -> int:
+        """The size of the whole binding in canonical bytes."""
+        return len(self.head) + len(self.input) + 1
+
     def encoded(self) -> bytes:
         """Return the canonical bytes of the whole binding."""
         return encoded_binding(self.key, self.callable, self.input)
 
-    def wire(self) -> bytes:
-        """Return the input in the member order of the wire."""
-        if self.envelope is None:
-            return self.input
-        kind, version = map(quoted, self.envelope)
-        return b'{"v":1,"kind":%b,"version":%b,"arguments":%b}' % (
-            kind,
-            version,
-            self.arguments,
-        )
+    def record_size(self, output: bytes) -> int:
+        """Return the size of the record with an output in canonical bytes."""
+        return self.size + len(output) + len(',"output":')
 
-    def plain(self) -> dict[str, Any]:
-        """Return the input as a dict in the member order of the wire."""
-        arguments: dict[str, Any] = thaw(self.arguments)
-        if self.envelope is None:
-            return arguments
-        kind, version = self.envelope
-        return {"v": 1, "kind": kind, "version": version, "arguments": arguments}
+    def record(self, output: bytes) -> bytes:
+        """Return the record with an output in the bytes of the wire."""
+        sent = self.input
+        if self.envelope is not None:
+            # The envelope is not in canonical order there.
+            kind, version = map(quoted, self.envelope)
+            sent = b'{"v":1,"kind":%b,"version":%b,"arguments":%b}' % (
+                kind,
+                version,
+                self.arguments,
+            )
+        return b'%b%b,"output":%b}' % (self.head, sent, output)
+
+    def plain_record(self, output: bytes) -> dict[str, Any]:
+        """Return the record with an output as a dict in the order of the wire."""
+        input_: dict[str, Any] = thaw(self.arguments)
+        if self.envelope is not None:
+            kind, version = self.envelope
+            input_ = {"v": 1, "kind": kind, "version": version, "arguments": input_}
+        return {
+            "key": self.key,
+            "callable": self.callable,
+            "input": input_,
+            "output": thaw(output),
+        }
 
 
 def encoded_binding(key: str, callable_: str, input_: bytes) -> bytes:

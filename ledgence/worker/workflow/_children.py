@@ -15,10 +15,10 @@ from ledgence.worker._exceptions import (
 )
 from ledgence.worker._profile import thaw
 from ledgence.worker.workflow._activation import list_size
-from ledgence.worker.workflow._differences import differences
 from ledgence.worker.workflow._fields import (
     check_size,
     describe,
+    differing,
     encode,
     integer,
     is_slug,
@@ -169,7 +169,7 @@ class Children:
         staged = self._commands.get(key)
         if staged is not None:
             if staged != command:
-                diff = differences(staged, command)
+                diff = differing(staged, command)
                 raise BindingError("binding_changed", diff=diff)
             return
         if key in self.branches:

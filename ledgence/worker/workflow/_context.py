@@ -251,9 +251,11 @@ class WorkflowContext(ChildCalls):
 
     async def _drain(self) -> None:
         """Wait for everything that was started; raise a failure nobody observed."""
-        from ledgence.worker.workflow._owned import drain  # noqa: PLC0415 # asyncio
+        steps, forks = self._journal.owned, self._forks.owned
+        if steps or forks:
+            from ledgence.worker.workflow._engine import drain  # noqa: PLC0415 # asyncio
 
-        await drain(self._journal.owned, self._forks.owned)
+            await drain(steps, forks)
 
     def _decide(self, value: object) -> bytes:
         """Check what the handler returned; return its canonical bytes."""
@@ -267,7 +269,9 @@ class WorkflowContext(ChildCalls):
 
     async def _finish(self, cancel: bool = False) -> None:  # noqa: FBT001, FBT002 # the name and form that harnesses use
         """Close the context; then await, or cancel and await, what is owned."""
-        from ledgence.worker.workflow._owned import finish  # noqa: PLC0415 # asyncio
+        self._exchange.closed = True
+        steps, forks = self._journal.owned, self._forks.owned
+        if steps or forks:
+            from ledgence.worker.workflow._engine import finish  # noqa: PLC0415 # asyncio
 
-        owned = self._journal.owned, self._forks.owned
-        await finish(self._exchange, *owned, cancel=cancel)
+            await finish(self._exchange, steps, forks, cancel=cancel)

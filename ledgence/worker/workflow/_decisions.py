@@ -21,7 +21,6 @@ from ledgence.worker.workflow._fields import (
     describe,
     encode,
     integer,
-    is_exact,
     is_message,
     items,
     listed,
@@ -156,7 +155,7 @@ class Decisions:
         if names is None:
             detail = f"expected a kind of {listed(_MEMBERS)}, got {describe(kind)}"
             raise DecisionError("not_a_decision", detail)
-        if not is_exact(value, names):
+        if value.keys() != names:
             detail = f"{kind} takes exactly {listed(names)}, got {listed(value)}"
             raise DecisionError("invalid_decision", detail)
         self._check_identity(value)
@@ -195,6 +194,8 @@ class Decisions:
     def _checkpointed(
         self, value: dict[str, Any], allowed: Callable[[str], bool]
     ) -> bytes:
+        # Only the parts are encoded below, not the names of the whole.
+        members("decision", value, _MEMBERS[value["kind"]])
         continuation = text("continuation", value["continuation"])
         if not allowed(continuation):
             detail = f"got {describe(continuation)}"

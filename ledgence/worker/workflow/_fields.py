@@ -232,6 +232,15 @@ def check_size(
         )
 
 
+def differing(expected: bytes, got: bytes) -> tuple[dict[str, str], ...]:
+    """List what differs between two values, given by their canonical bytes."""
+    from ledgence.worker.workflow._differences import (  # noqa: PLC0415 # for errors only
+        differences,
+    )
+
+    return differences(expected, got)
+
+
 def quoted(value: str) -> bytes:
     """Return the canonical bytes of a text that has passed ``is_text``."""
     if value.isascii() and '"' not in value and "\\" not in value:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ledgence.worker._exceptions import ArgumentError, BindingError, ProgramError
 from ledgence.worker._profile import thaw
 from ledgence.worker.workflow._branches import BranchSpec, ForkRef
-from ledgence.worker.workflow._differences import differences
 from ledgence.worker.workflow._fields import (
     check_size,
     describe,
+    differing,
     is_object,
     items,
     quoted,
@@ -116,7 +116,7 @@ class Forks:
             known = self._forks.get(name)
             if known is not None:
                 if known.request != fork.request:
-                    diff = differences(known.request, fork.request)
+                    diff = differing(known.request, fork.request)
                     raise BindingError("binding_changed", diff=diff)
                 return known
             self._check_keys(fork)

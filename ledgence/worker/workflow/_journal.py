@@ -13,10 +13,9 @@ from inspect import isawaitable
 
 from ledgence.worker._exceptions import BindingError, LimitError
 from ledgence.worker._profile import thaw
-from ledgence.worker.workflow._activation import Record, list_size, record_size
+from ledgence.worker.workflow._activation import Record, list_size
 from ledgence.worker.workflow._bindings import Binding, encoded_binding
-from ledgence.worker.workflow._differences import differences
-from ledgence.worker.workflow._fields import check_size, encode, quoted
+from ledgence.worker.workflow._fields import check_size, differing, encode
 from ledgence.worker.workflow._limits import (
     MAX_RECORD_BYTES,
     MAX_RECORDS_BYTES,
@@ -92,15 +91,9 @@ class Step(Owned):
         output = encode(
             "output", result, MAX_RECORD_BYTES, VALUE_DEPTH, key=binding.key
         )
-        size = self.size(output)
+        size = binding.record_size(output)
         check_size("output", "the record", size, MAX_RECORD_BYTES, binding.key)
         return output
-
-    def size(self, output: bytes) -> int:
-        """Add up the size of the record with an output."""
-        binding = self.binding
-        key, callable_ = quoted(binding.key), quoted(binding.callable)
-        return record_size(key, callable_, binding.input, output)
 
 
 class Journal:
@@ -160,7 +153,7 @@ class Journal:
             return self._started(binding)
         if known.input != binding.input or known.callable != binding.callable:
             recorded = encoded_binding(key, known.callable, known.input)
-            diff = differences(recorded, binding.encoded())
+            diff = differing(recorded, binding.encoded())
             raise BindingError("binding_changed", key=key, diff=diff)
         return step or self._replayed(binding, self.records[key].output)
 
@@ -168,7 +161,7 @@ class Journal:
         key = binding.key
         if self._keys >= MAX_STEPS:
             raise LimitError("too_many", "keys of steps", key=key, limit=MAX_STEPS)
-        size = len(binding.encoded())
+        size = binding.size
         check_size(None, "key, callable and input", size, MAX_RECORD_BYTES, key)
         step = Step(self, binding)
         step.start()
@@ -195,26 +188,15 @@ class Journal:
         exchange, binding = self.exchange, step.binding
         await exchange.turn()
         try:
-            size = step.size(output)
+            size = binding.record_size(output)
             total = list_size(self._total + size, len(self.records) + 1)
             check_size(None, "the journal", total, MAX_RECORDS_BYTES, binding.key)
             self._meter.note("journal", total, MAX_RECORDS_BYTES)
             reply = await exchange.send(
                 step,
                 "local_step.commit",
-                b'{"key":%b,"callable":%b,"input":%b,"output":%b}'
-                % (
-                    quoted(binding.key),
-                    quoted(binding.callable),
-                    binding.wire(),
-                    output,
-                ),
-                lambda: {
-                    "key": binding.key,
-                    "callable": binding.callable,
-                    "input": binding.plain(),
-                    "output": thaw(output),
-                },
+                binding.record(output),
+                lambda: binding.plain_record(output),
             )
             if not _is_acknowledgement(reply):
                 raise exchange.refused(reply, '{"committed":true}')

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ledgence.worker._exceptions import ActivationError
-from ledgence.worker.workflow._fields import is_message
+from ledgence.worker.workflow._fields import is_message, is_text, quoted
 from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._limits import (
     MAX_DECISION_BYTES,
     MESSAGE_BYTES,
+    TEXT_BYTES,
     VALUE_DEPTH,
 )
 from ledgence.worker.workflow._payload import (
@@ -77,6 +78,33 @@ class Child:
         self.state = state
         self.data = data
         self.is_workflow = is_workflow
+
+
+def read_inputs(inputs: dict[Any, Any]) -> tuple[dict[str, Child], int]:
+    """Check ``inputs``.
+
+    Returns:
+        The children, sorted by key, and the size of all inputs in bytes.
+
+    Raises:
+        ActivationError: With the path inside the payload.
+    """
+    children: dict[str, Child] = {}
+    total = 2 * len(inputs) + 1  # the braces, the colons, the commas between
+    for key in sorted(inputs, key=_sort_key):
+        if not is_text(key):
+            raise invalid("$.inputs", f"keys of 1 to {TEXT_BYTES} bytes", key)
+        try:
+            child = children[key] = read_child(inputs[key])
+        except ActivationError as error:
+            raise within(error, "inputs", key) from None
+        total += len(quoted(key)) + len(child.data)
+    return children, total
+
+
+def _sort_key(key: object) -> str:
+    # Only texts are keys of a decoded object; others are refused right after.
+    return key if type(key) is str else ""
 
 
 def read_child(entry: object) -> Child:

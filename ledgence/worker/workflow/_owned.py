@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from inspect import isawaitable, iscoroutine
 
-from ledgence.worker._exceptions import ArgumentError, LimitError, StepCancelledError
-from ledgence.worker.workflow._fields import describe
-from ledgence.worker.workflow._limits import MAX_STEPS
+from ledgence.worker._exceptions import StepCancelledError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Generator, Sequence
+    from collections.abc import Generator, Sequence
     from typing import Any
 
     from ledgence.worker.workflow._exchange import Exchange
@@ -128,7 +125,7 @@ async def drain(*groups: Sequence[Owned]) -> None:
             groups and of their starts; for a step that ended cancelled, a
             ``StepCancelledError``.
     """
-    await _all_finished(groups)
+    await all_finished(groups)
     for group in groups:
         for owned in group:
             if isinstance(owned.failure, asyncio.CancelledError):
@@ -138,74 +135,21 @@ async def drain(*groups: Sequence[Owned]) -> None:
 
 
 async def finish(exchange: Exchange, *groups: Sequence[Owned], cancel: bool) -> None:
-    """Close the activation; then await, or cancel and await, all work."""
-    exchange.closed = True
+    """Await, or cancel and await, all work."""
     if cancel:
         for group in groups:
             for owned in group:
                 # A request that is under way gets its reply first.
                 if not owned.done and owned is not exchange.holder:
                     owned.cancel()
-    await _all_finished(groups)
+    await all_finished(groups)
 
 
-async def _all_finished(groups: Sequence[Sequence[Owned]]) -> None:
+async def all_finished(groups: Sequence[Sequence[Owned]]) -> None:
+    """Wait for the end of all work, without asking how it ended."""
     found = -1
     while found != sum(map(len, groups)):
         found = sum(map(len, groups))
         for group in groups:
             for owned in group:  # it may grow meanwhile
                 await owned.finished()
-
-
-async def gather(exchange: Exchange, awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
-    """Wait for all; return the results in order or raise the first failure.
-
-    Owned work is awaited as it is; other awaitables run beside it as tasks.
-    """
-    try:
-        exchange.check()
-        _check_awaitables(awaitables)
-    except BaseException:
-        for entry in awaitables:
-            if iscoroutine(entry):
-                entry.close()  # nobody will ever await it
-        raise
-    # An awaitable that is given twice is one: a coroutine cannot be awaited twice.
-    started = {
-        id(entry): entry if isinstance(entry, Owned) else asyncio.ensure_future(entry)
-        for entry in awaitables
-    }
-    others = [entry for entry in started.values() if not isinstance(entry, Owned)]
-    waiting = asyncio.gather(*others, return_exceptions=True)
-    try:
-        await _all_finished(([e for e in started.values() if isinstance(e, Owned)],))
-        await waiting
-    except BaseException:
-        waiting.cancel()
-        raise
-    ended = [started[id(entry)] for entry in awaitables]
-    failures = [failure for failure in map(_failure, ended) if failure is not None]
-    if failures:
-        raise failures[0]
-    return [e.value() if isinstance(e, Owned) else e.result() for e in ended]
-
-
-def _check_awaitables(awaitables: Sequence[object]) -> None:
-    if len(awaitables) > MAX_STEPS:
-        size = len(awaitables)
-        raise LimitError("too_many", "awaitables", size=size, limit=MAX_STEPS)
-    for entry in awaitables:
-        if not isawaitable(entry):
-            detail = f"expected awaitables, got {describe(entry)}"
-            raise ArgumentError("invalid_type", detail, argument="operations")
-
-
-def _failure(ended: Owned | asyncio.Future[Any]) -> BaseException | None:
-    """Return what something that has ended failed with; it is observed by that."""
-    if isinstance(ended, Owned):
-        ended.observed = True
-        return ended.failure
-    if ended.cancelled():
-        return asyncio.CancelledError()
-    return ended.exception()

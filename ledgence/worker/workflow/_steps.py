@@ -170,6 +170,6 @@ class StepCalls(View):
             BaseException: The failure of the first failed one in argument order, when
                 all have ended.
         """
-        from ledgence.worker.workflow._owned import gather  # noqa: PLC0415 # asyncio
+        from ledgence.worker.workflow._gather import gather  # noqa: PLC0415 # asyncio
 
         return await gather(self._exchange, operations)

@@ -55,18 +55,20 @@ class View:
     ) -> None:
         # Only here is asyncio needed; a program that is imported before any
         # activation must not have to wait for it.
-        from ledgence.worker.workflow._exchange import Exchange  # noqa: PLC0415 # as above
-        from ledgence.worker.workflow._forks import Forks  # noqa: PLC0415 # as above
-        from ledgence.worker.workflow._journal import Journal  # noqa: PLC0415 # as above
+        from ledgence.worker.workflow._engine import (  # noqa: PLC0415 # as above
+            Exchange,
+            Forks,
+            Journal,
+        )
 
         activation = payload if isinstance(payload, Activation) else Activation(payload)
         self._activation = activation
         self._meter = meter = Meter()
-        self._exchange = Exchange(rpc)
-        self._journal = Journal(activation, self._exchange, meter, steps)
-        self._children = Children(meter)
-        self._forks = Forks(self, self._exchange, self._children)
-        self._decisions = Decisions(activation, self._children, meter)
+        self._exchange = exchange = Exchange(rpc)
+        self._journal = Journal(activation, exchange, meter, steps)
+        self._children = children = Children(meter)
+        self._forks = Forks(self, exchange, children)
+        self._decisions = Decisions(activation, children, meter)
         self._approved: Callable[..., Any] | None = None
         self._family: type[StrEnum] | None = None
         self._targets: frozenset[str] = frozenset()
