@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ledgence.local._errors import LocalError
+from ledgence.local._errors import Kind, LocalError
 
 __all__ = [
     "Busy",
@@ -31,6 +31,14 @@ __all__ = [
 ]
 
 Failure = Literal["protocol", "cancelled", "unavailable"]
+
+# What the package's own reports call it; for the rest nobody is to blame.
+_KINDS: dict[str, Kind] = {
+    "invalid_input": "invalid_input",
+    "not_found": "invalid_input",
+    "conflict": "conflict",
+    "obsolete_operation": "conflict",
+}
 
 
 class EngineError(LocalError):
@@ -54,7 +62,8 @@ class EngineError(LocalError):
         details: dict[str, object] | None = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(summary, code=self.name, details=details, hint=hint)
+        kind = _KINDS.get(self.name, "runtime")
+        super().__init__(summary, code=self.name, kind=kind, details=details, hint=hint)
 
     def body(self) -> dict[str, str]:
         """Return the error object of an HTTP reply."""
