@@ -147,7 +147,7 @@ def to_deadline(world, job):
         lambda world, job: world.clock.advance(60_000),
         lambda world, job: world.break_down(job),
         lambda world, job: world.succeed(job, None, "unconfirmed"),
-        lambda world, job: to_deadline(world, job),
+        to_deadline,
     ],
     ids=[
         "task cancelled",

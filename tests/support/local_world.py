@@ -21,6 +21,7 @@ from ledgence.local._engine import (
     success,
 )
 from ledgence.local._store import SqliteStore
+from ledgence.worker.workflow._activation import check_identity, open_extension
 
 T0 = 1_790_000_000_000
 SCOPE = {"tenant_id": "acme", "namespace": "billing"}
@@ -368,6 +369,8 @@ class World:
         payload = None
         if assignment.activation:
             extension = self.engine.activation_extension(assignment.owner)
+            # The real helper must take every context that the engine ever gives.
+            check_identity(open_extension(extension), assignment.event)
             payload = extension["payload"]
         job = Job(self, assignment, payload)
         self.jobs.append(job)
