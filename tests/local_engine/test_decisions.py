@@ -544,6 +544,22 @@ def test_more_than_a_pass_of_children_is_drained(world):
     assert states == {"cancelled"}
 
 
+def test_every_running_child_is_asked_to_stop_at_once(world):
+    def flow(job):
+        tasks = (command(f"t{n}", queue="busy") for n in range(40))
+        return job.wait_event("go", "end", commands=list(tasks))
+
+    world.program("flow", flow)
+    workflow_id = world.start("flow")
+    world.step()
+    running = [world.claim(queues=["busy"]).owner.attempt_id for _ in range(40)]
+    world.effects.clear()
+    world.cancel(workflow_id)
+    world.engine.pump()
+    asked = [one for effects in world.effects for one in effects.stop]
+    assert sorted(asked) == sorted(running)
+
+
 def test_cancelling_is_idempotent_and_overrides_failing(world):
     def flow(job):
         if job.continuation == "start":

@@ -124,6 +124,22 @@ def test_a_buffered_event_ends_with_the_run(world):
     assert world.send(workflow_id, "later") == {**first, "already_accepted": True}
 
 
+@pytest.mark.parametrize("end", ["cancel", "fail", "complete"])
+def test_no_event_is_pending_once_a_run_has_ended(world, end):
+    def ending(job):
+        return job.fail() if end == "fail" else job.complete()
+
+    world.program("flow", ending)
+    workflow_id = world.start("flow")
+    world.send(workflow_id, "later")
+    if end == "cancel":
+        world.cancel(workflow_id)
+    else:
+        world.step()
+    page = world.look.inbox({"scope": SCOPE, "workflow_id": workflow_id})
+    assert [event["pending"] for event in page["items"]] == [False]
+
+
 def test_the_largest_approval_stays_below_96_kib(world):
     wide = action("n" * 512, "v" * 128, a="x" * (32 * KIB - 700))
 
