@@ -1,20 +1,19 @@
 """Run the bootstrap under coverage: for the tests' driver only, never for a worker.
 
-usage: covered_bootstrap.py ROOT BOOTSTRAP ARGUMENT...
+usage: covered_bootstrap.py ROOT SITE BOOTSTRAP ARGUMENT...
 
-The coverage package is found beside the interpreter, then taken off the path again. A
+The coverage package is found in SITE, which is then taken off the path again. A
 process may end by ``os._exit`` or fork; what it has run is saved all the same.
 """
 
 import os
 import sys
-import sysconfig
 
 
 def main():
-    root, bootstrap, *arguments = sys.argv[1:]
+    root, site, bootstrap, *arguments = sys.argv[1:]
     path = list(sys.path)
-    sys.path.append(sysconfig.get_paths()["purelib"])
+    sys.path.append(site)
     import coverage
 
     sys.path[:] = path

@@ -4,6 +4,8 @@ Nothing is read behind the test's back, so that a test can be a parent that stop
 reading. Standard error goes to a file.
 """
 
+import contextlib
+import importlib.util
 import json
 import os
 import select
@@ -123,7 +125,8 @@ class Runner:
         work.mkdir(parents=True)
         script = [str(BOOTSTRAP)]
         if covered and COVERAGE:
-            script = [str(COVERED), str(ROOT), *script]
+            site = Path(importlib.util.find_spec("coverage").origin).parents[1]
+            script = [str(COVERED), str(ROOT), str(site), *script]
         arguments = ["--package-root", str(artifact), "--handler", handler]
         arguments += ["--python-version", PYTHON_VERSION]
         if protocol != 1:
@@ -247,11 +250,19 @@ class Runner:
         return self._errors.read_text(encoding="utf-8", errors="replace")
 
     def kill(self):
+        if COVERAGE:
+            self._leave_in_peace()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             pipe.close()
+
+    def _leave_in_peace(self):
+        """Let a process that only waits for more frames save what it has run."""
+        self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(3)
 
 
 def await_true(condition, patience=PATIENCE):

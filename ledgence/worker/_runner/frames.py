@@ -1,7 +1,8 @@
-"""Frames as values: what is read is checked, what is written is built, here only.
+"""Frames as values: what is read is checked, what is written is built.
 
-Member orders and checks are those of runner-protocol.md, sections 5 and 11. Bytes and
-values in, bytes and values out; nothing here touches a descriptor.
+Member orders and checks are those of runner-protocol.md, sections 5 and 11; the ready
+and the closing frame are in ``session``, logs in ``_log_records``. Bytes and values in,
+bytes and values out: nothing here touches a descriptor.
 """
 
 from ledgence.worker import _stdlib
@@ -138,20 +139,6 @@ def _is_text(value: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def ready(version: int, process_id: int, python: str) -> bytes:
-    """The first frame."""
-    return b'{"v":%d,"type":"ready","pid":%d,"python_version":"%s"}\n' % (
-        version,
-        process_id,
-        python.encode(),
-    )
-
-
-def closing(version: int) -> bytes:
-    """The last frame."""
-    return b'{"v":%d,"type":"closing"}\n' % version
 
 
 def check_room(call: Call, limit: int) -> None:

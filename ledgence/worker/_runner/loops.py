@@ -2,7 +2,7 @@
 
 Each invocation has a fresh loop that lives as under ``asyncio.run``. Two thirds of what
 ``asyncio.run`` costs go into operating-system objects that most invocations never use,
-so our loop makes them late: the socket pair that wakes a blocked loop is made once per
+so our loop makes them late: the pipe that wakes a blocked loop is made once per
 process, a selector for the first descriptor that the program registers. A loop policy
 that the program has set is used instead.
 
@@ -12,9 +12,9 @@ on two descriptors at most: the one that wakes it, and the protocol's input.
 
 import asyncio
 import contextlib
+import os
 import select
 import selectors
-import socket
 import sys
 from math import ceil
 
@@ -45,32 +45,39 @@ class Waker:
     def __init__(self, channel: "Channel") -> None:
         self.source = channel.source
         self.loop: RunnerLoop | None = None
-        self._pair: tuple[socket.socket, socket.socket] | None = None
+        self._pipe: tuple[int, int] | None = None
         self._polls: tuple[select.poll, select.poll] | None = None
         channel.when_forked.append(self._leave_child)
 
-    def open(self) -> tuple[socket.socket, socket.socket]:
+    def open(self) -> tuple[int, int]:
         """The end to read and the end to write, made when they are first needed."""
-        pair = self._pair
-        if pair is None:
-            pair = socket.socketpair()
-            for end in pair:
-                end.setblocking(False)
+        pipe = self._pipe
+        if pipe is None:
+            pipe = os.pipe()
+            for end in pipe:
+                os.set_blocking(end, False)
             alone, both = select.poll(), select.poll()
-            alone.register(pair[0], select.POLLIN)
-            both.register(pair[0], select.POLLIN)
+            alone.register(pipe[0], select.POLLIN)
+            both.register(pipe[0], select.POLLIN)
             if self.source >= 0:
                 both.register(self.source, select.POLLIN)
             self._polls = alone, both
-            self._pair = pair
-        return pair
+            self._pipe = pipe
+        return pipe
 
     def wake(self) -> None:
         """End a wait that is going on; a loop that never waited needs no waking."""
-        if self._pair is not None:
-            # Full: then it has been woken already. Closed: by a forked child.
-            with contextlib.suppress(OSError):
-                self._pair[1].send(b"\0")
+        if self._pipe is not None:
+            # It is full: then the loop has been woken already.
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._pipe[1], b"\0")
+
+    def drain(self) -> bytes:
+        """What has come through the pipe: zeros, and the numbers of signals."""
+        try:
+            return os.read(self.open()[0], 4096)
+        except BlockingIOError:
+            return b""
 
     def wait(self, timeout: float | None, *, source: bool) -> list[int]:
         """Wait for a wake-up and, if asked, for the protocol's input.
@@ -87,15 +94,19 @@ class Waker:
         limit = None if timeout is None else min(ceil(timeout * 1000), _MAX_WAIT_MS)
         return [descriptor for descriptor, _ in self._polls[source].poll(limit)]
 
+    def close(self) -> None:
+        """Close the pipe; the next loop that blocks makes another one."""
+        pipe, self._pipe, self._polls = self._pipe, None, None
+        for end in pipe or ():
+            os.close(end)
+
     def _leave_child(self) -> None:
-        """A child must not take its parent's wake-ups: it gets a pair of its own."""
+        """A child must not take its parent's wake-ups: it gets a pipe of its own."""
+        gone = {self.source, *(self._pipe or ())}
         self.source = -1
-        pair, self._pair, self._polls = self._pair, None, None
-        if pair is not None:
-            for end in pair:
-                end.close()
+        self.close()
         if self.loop is not None:
-            self.loop.leave_child()
+            self.loop.leave_child(gone)
 
 
 class LateSelector(selectors.BaseSelector):
@@ -180,16 +191,21 @@ class LateSelector(selectors.BaseSelector):
             descriptor, descriptor, selectors.EVENT_READ, self._loop.wake_up_data()
         )
 
-    def leave_child(self) -> None:
-        """In a forked child: the parent shares the selector, so make another one."""
+    def leave_child(self, gone: set[int]) -> None:
+        """In a forked child: the parent shares the selector, so make another one.
+
+        Args:
+            gone: The descriptors that the child has no more.
+        """
         self._keys.clear()
         shared, self._real = self._real, None
         if shared is None:
             return
-        keys = list(shared.get_map().values())
+        keys = [key for key in shared.get_map().values() if key.fd not in gone]
         shared.close()
         self._become_real()
         for key in keys:
+            # The program may have closed one without a word.
             with contextlib.suppress(OSError, ValueError):
                 self.register(key.fileobj, key.events, key.data)
 
@@ -198,6 +214,13 @@ class LateSelector(selectors.BaseSelector):
         self._keys.clear()
         if self._real is not None:
             self._real.close()
+
+
+class _Descriptor(int):
+    """All that the base class asks of the writing end, for signals: its number."""
+
+    def fileno(self) -> int:
+        return self
 
 
 class RunnerLoop(asyncio.SelectorEventLoop):
@@ -215,14 +238,14 @@ class RunnerLoop(asyncio.SelectorEventLoop):
         _default_executor: ThreadPoolExecutor | None
         _internal_fds: int
 
-        def _read_from_self(self) -> None: ...
+        def _process_self_data(self, data: bytes) -> None: ...
 
     def __init__(self, waker: Waker) -> None:
         self._waker = waker
         self._late = LateSelector(self, waker)
         super().__init__(self._late)
 
-    # The self-pipe belongs to the waker: the base class finds it through these.
+    # The self-pipe belongs to the waker: what the base class does with its own.
 
     def _make_self_pipe(self) -> None:
         self._internal_fds += 1
@@ -235,13 +258,13 @@ class RunnerLoop(asyncio.SelectorEventLoop):
     def _write_to_self(self) -> None:
         self._waker.wake()
 
-    @property
-    def _ssock(self) -> socket.socket:
-        return self._waker.open()[0]
+    def _read_from_self(self) -> None:
+        while data := self._waker.drain():
+            self._process_self_data(data)
 
     @property
-    def _csock(self) -> socket.socket:
-        return self._waker.open()[1]
+    def _csock(self) -> "_Descriptor":
+        return _Descriptor(self._waker.open()[1])
 
     def wake_up_data(self) -> "tuple[asyncio.Handle, None]":
         """What a selector's key carries: what to do when the loop is woken."""
@@ -286,9 +309,9 @@ class RunnerLoop(asyncio.SelectorEventLoop):
             timeout = max(0.0, self._scheduled[0].when() - self.time())
         return self._waker.wait(timeout, source=True) == [self._waker.source]
 
-    def leave_child(self) -> None:
+    def leave_child(self, gone: set[int]) -> None:
         """In a forked child: share nothing with the parent's loop."""
-        self._late.leave_child()
+        self._late.leave_child(gone)
         executor = self._default_executor
         if executor is not None:
             # Its other threads are the parent's. If it was one of them that forked,

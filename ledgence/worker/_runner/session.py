@@ -56,14 +56,22 @@ def main(arguments: "Sequence[str]", source: int, sink: int) -> int:
     sys.path.insert(0, root)
     handler = handlers.resolve(root, module, function, allow_async=version >= 3)
     channel.stop_child()
-    writer.control(
-        b'{"v":%d,"type":"ready","pid":%d,"python_version":"%s"}\n'
-        % (version, os.getpid(), python.encode())
-    )
+    writer.control(ready(version, os.getpid(), python))
     session = Session(channel, writer, version)
     return session.serve(
         LineReader(channel, flags.max_input_bytes), handler, flags.max_output_bytes
     )
+
+
+def ready(version: int, process_id: int, python: str) -> bytes:
+    """The first frame; made without the JSON profile, which is not loaded yet."""
+    members = version, process_id, python.encode()
+    return b'{"v":%d,"type":"ready","pid":%d,"python_version":"%b"}\n' % members
+
+
+def closing(version: int) -> bytes:
+    """The last frame."""
+    return b'{"v":%d,"type":"closing"}\n' % version
 
 
 class Session:
@@ -122,6 +130,6 @@ class Session:
 
                     tracebacks.report(error)
                 self._channel.stop_child()
-        self._writer.close(b'{"v":%d,"type":"closing"}\n' % self._version)
+        self._writer.close(closing(self._version))
         lines.discard()
         return 0
