@@ -14,7 +14,7 @@ big strings cost no more time or memory than the limit allows.
 from __future__ import annotations
 
 from ledgence.worker._exceptions import ProfileError
-from ledgence.worker._profile_py_json import encoder, quote
+from ledgence.worker._profile_py_json import encoder, quote, utf8, utf8_size
 from ledgence.worker._profile_py_loads import loads, thaw
 from ledgence.worker._profile_py_walk import INT_MAX, INT_MIN, real_type, walk
 
@@ -67,10 +67,10 @@ def encode(
         ProfileError: ``bytes``, ``depth``, ``cycle``, ``type``, ``key_type``,
             ``surrogate``, ``int_range`` or ``non_finite``, with the path.
     """
-    data = _quick(_SORTED, value, limit, max_depth, _refused)
-    if data is not None and len(data) <= limit:
-        return data
-    return _canonical(data, value, limit, max_depth, received=received)
+    found = _quick(_SORTED, value, limit, max_depth, _refused)
+    if isinstance(found, bytes) and len(found) <= limit:
+        return found
+    return _canonical(found, value, limit, max_depth, received=received)
 
 
 def check(
@@ -128,16 +128,18 @@ def encode_frame(value: dict[str, Any], limit: int, *, max_depth: int = 65) -> b
     Raises:
         ProfileError: As ``encode``.
     """
-    data = _quick(_ITERATED, value, limit, max_depth, _held)
-    if data is None:
+    found = _quick(_ITERATED, value, limit, max_depth, _held)
+    if isinstance(found, bytes) and len(found) < limit:
+        return found + b"\n"
+    if found is None:
         out = bytearray()
         _reference(value, limit, max_depth, exact=False, out=out)
-        data = bytes(out)
-    elif len(data) >= limit:
+        found = bytes(out)
+        if len(found) < limit:
+            return found + b"\n"
+    else:
         _reference(value, limit, max_depth, exact=False)
-    if len(data) >= limit:
-        raise ProfileError("bytes", "$", limit, len(data) + 1)
-    return data + b"\n"
+    raise ProfileError("bytes", "$", limit, _size(found) + 1)
 
 
 def fit_error(
@@ -195,15 +197,19 @@ def _prefix(message: str, room: int) -> str:
 
 def _quick(
     write: Encoder | None, value: Any, limit: int, max_depth: int, other: Judge
-) -> bytes | None:
-    """The JSON text of a value in which nothing is wrong, else maybe None."""
+) -> bytes | str | None:
+    """The JSON text of a value in which nothing is wrong, else maybe None.
+
+    A text that is too long is left as it is: only its size is asked for.
+    """
     if write is None:
         return None
     try:
         # The value as the only item of an array, whose brackets are not counted.
         if _plain_items((value,), limit + 1, max_depth, other) < 0:
             return None
-        return "".join(write(value, 0)).encode()
+        text = "".join(write(value, 0))
+        return utf8(text) if len(text) <= limit else text
     except (ValueError, RecursionError):
         # A surrogate, NaN or an infinity; or a caller deep in its own stack.
         return None
@@ -310,17 +316,22 @@ def _held(item: Any, kind: type[object]) -> int:
 
 
 def _canonical(
-    data: bytes | None, value: Any, limit: int, max_depth: int, *, received: bool
+    found: bytes | str | None, value: Any, limit: int, max_depth: int, *, received: bool
 ) -> bytes:
-    """What ``encode`` does where the quick way ended; ``data`` is what it wrote."""
+    """What ``encode`` does where the quick way ended; ``found`` is what it wrote."""
     allowance = _reference(value, limit, max_depth)
-    if data is None:
+    if found is None:
         out = bytearray()
         _reference(value, limit, max_depth, ordered=True, out=out)
-        data = bytes(out)
-    if len(data) > (limit + allowance if received else limit):
-        raise ProfileError("bytes", "$", limit, len(data))
-    return data
+        found = bytes(out)
+    size = _size(found)
+    if size > (limit + allowance if received else limit):
+        raise ProfileError("bytes", "$", limit, size)
+    return found if isinstance(found, bytes) else utf8(found)
+
+
+def _size(text: bytes | str) -> int:
+    return len(text) if isinstance(text, bytes) else utf8_size(text)
 
 
 def _reference(

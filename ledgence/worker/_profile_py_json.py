@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, NoReturn
 
     Encoder = Callable[[Any, int], Iterable[str]]
@@ -29,7 +29,9 @@ else:
         import json.decoder as _json_decoder
         from json.encoder import py_encode_basestring as quote
 
-__all__ = ["Hooks", "encoder", "quote", "scanner"]
+__all__ = ["Hooks", "encoder", "quote", "scanner", "utf8", "utf8_size"]
+
+_PIECE = 1 << 14
 
 
 class Hooks:
@@ -82,3 +84,25 @@ def encoder(*, ordered: bool) -> Encoder | None:
 def _refuse(_item: Any) -> NoReturn:
     # Another thread has put it there after the check.
     raise ValueError
+
+
+def utf8(text: str) -> bytes:
+    """The UTF-8 of a text.
+
+    Raises:
+        UnicodeEncodeError: There is a surrogate in the text.
+    """
+    if len(text) <= _PIECE or text.isascii():
+        return text.encode()
+    return b"".join(_pieces(text))
+
+
+def utf8_size(text: str) -> int:
+    """The length of ``utf8`` of a text, which may be very long; the same errors."""
+    return len(text) if text.isascii() else sum(map(len, _pieces(text)))
+
+
+def _pieces(text: str) -> Iterator[bytes]:
+    # At once the interpreter would take up to four bytes for each code point.
+    for start in range(0, len(text), _PIECE):
+        yield text[start : start + _PIECE].encode()

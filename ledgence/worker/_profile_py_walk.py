@@ -12,7 +12,7 @@ from itertools import islice
 
 from ledgence.worker._exceptions import ProfileError
 from ledgence.worker._profile_path import spell
-from ledgence.worker._profile_py_json import quote
+from ledgence.worker._profile_py_json import quote, utf8, utf8_size
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -221,14 +221,14 @@ class _Walk:
         if str.__len__(text) > self.remaining:
             raise self.fault("bytes", frame, self.limit)
         raw = str.__str__(text)
-        size = len(raw) if raw.isascii() else _utf8_size(raw)
-        if size < 0:
-            raise self.fault("surrogate", frame)
-        self.remaining -= size
+        try:
+            self.remaining -= utf8_size(raw)
+        except UnicodeEncodeError:
+            raise self.fault("surrogate", frame) from None
         if self.remaining < 0:
             raise self.fault("bytes", frame, self.limit)
         if self.out is not None:
-            self.out += quote(raw).encode()
+            self.out += utf8(quote(raw))
 
     def real(self, number: float, frame: _Open) -> None:
         if not -_INFINITY < number < _INFINITY:
@@ -314,11 +314,3 @@ class _Walk:
         if frame is None:
             steps.pop()
         return ProfileError(reason, spell(steps), limit)
-
-
-def _utf8_size(text: str) -> int:
-    """The length in UTF-8, or -1 where there is none."""
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        return -1

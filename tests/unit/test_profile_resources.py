@@ -154,10 +154,19 @@ def test_a_long_name_makes_no_long_path(profile):
 
 @pytest.mark.parametrize(
     "value",
-    [["x" * 1000] * 2000, "é" * BIG, ["\x01" * 300_000], list(range(300_000))],
-    ids=["texts", "text", "escapes", "integers"],
+    [
+        ["x" * 1000] * 2000,
+        "é" * BIG,
+        ["\x01" * 300_000],
+        ["é", "x" * BIG],
+        "😀" * 250_000,
+        list(range(300_000)),
+        [1 / 7] * 80_000,
+    ],
+    ids=["texts", "text", "escapes", "mixed", "astral", "integers", "floats"],
 )
 def test_an_accepted_value_takes_memory_by_its_size(profile, value):
+    # Not by the widest of its code points, nor by the number of its tokens.
     size = profile.check(value, 4 * FRAME)
     tracemalloc.start()
     try:
@@ -166,6 +175,16 @@ def test_an_accepted_value_takes_memory_by_its_size(profile, value):
     finally:
         tracemalloc.stop()
     assert peak < 6 * size
+
+
+@pytest.mark.parametrize(
+    "text", ["\x01" * 200_000, "é\x01" * 99_000], ids=["ascii", "mixed"]
+)
+def test_a_text_that_escapes_make_too_long_takes_six_bytes_for_each(profile, text):
+    limit = len(text.encode()) + 1  # what the walk charges
+    why, peak = traced_peak(profile.encode, text, limit)
+    assert (why, peak < 8 * limit) == ("bytes", True)
+    assert refusal(profile.encode, text, limit)[3] == profile.check(text, FRAME)
 
 
 # --- depth ---
