@@ -103,7 +103,7 @@ def _is_inside(place: object, root: str) -> bool:
 
 def is_coroutine_function(handler: "Any") -> bool:
     """What ``inspect.iscoroutinefunction`` says; a plain function needs no inspect."""
-    if type(handler) is type(resolve) and not hasattr(handler, "_is_coroutine_mark"):
+    if type(handler) is type(resolve) and not hasattr(handler, "_is_coroutine_marker"):
         return bool(handler.__code__.co_flags & _CO_COROUTINE)
     from inspect import iscoroutinefunction  # noqa: PLC0415 - slow and seldom needed
 
