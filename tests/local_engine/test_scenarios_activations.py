@@ -79,6 +79,33 @@ def test_S15_lineage_attributes_follow_the_table(world):
     assert len({job.event["ldgrunid"] for job in world.jobs}) == len(world.jobs)
 
 
+def test_S15_the_root_is_that_of_the_whole_tree(world):
+    def deeper(job):
+        if job.continuation == "start" and job.data:
+            child = command("c", "deeper", kind="workflow", data=job.data - 1)
+            return job.suspend("end", child, command("t"))
+        return job.complete()
+
+    world.program("deeper", deeper)
+    root = world.start("deeper", 3)
+    world.run()
+    parents = {}
+    for job in world.jobs:
+        event = job.event
+        if event["ldgworkflowid"] == root:
+            continue
+        assert event["ldgrootworkflowid"] == root
+        parents.setdefault(event["ldgworkflowid"], set()).add(
+            event["ldgparentworkflowid"]
+        )
+    assert len(parents) == 3
+    assert all(len(found) == 1 for found in parents.values())
+    for workflow_id, (parent,) in parents.items():
+        status = world.workflow(workflow_id)
+        assert status["parent_workflow_id"] == parent
+        assert status["root_workflow_id"] == root
+
+
 def test_S16_the_first_context_is_empty(world):
     world.program("flow", lambda job: job.complete())
     workflow_id = world.start("flow")

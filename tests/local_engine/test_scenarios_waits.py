@@ -118,6 +118,22 @@ def test_S33_a_buffered_event_counts_only_before_the_deadline(world, early, kind
     assert world.result(workflow_id)["output"]["kind"] == kind
 
 
+def test_S33_at_equality_the_event_is_spent(world):
+    def flow(job):
+        to = "two" if job.continuation == "start" else "end"
+        return job.wait_event(
+            {"two": "k", "end": "l"}[to], to, 0 if to == "two" else None
+        )
+
+    world.program("flow", flow)
+    workflow_id = world.start("flow")
+    world.send(workflow_id, "k")
+    world.run()
+    assert world.workflow(workflow_id)["state"] == "waiting"
+    page = world.look.inbox({"scope": SCOPE, "workflow_id": workflow_id})
+    assert [event["pending"] for event in page["items"]] == [False]
+
+
 def test_S34_a_timer_survives_the_host_and_fires_at_its_deadline(tmp_path):
     def flow(job):
         if job.continuation == "start":
