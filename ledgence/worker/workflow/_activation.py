@@ -193,8 +193,9 @@ class Activation:
                 raise within(error, "local_steps", index) from None
             self.records[key] = record
             self.records_size += record.size
-        size = list_size(self.records_size, len(records))
-        fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
+        if records:
+            size = list_size(self.records_size, len(records))
+            fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
 
     def _check_inputs_size(self, payload: dict[str, Any]) -> None:
         value = payload["inputs"]

@@ -9,6 +9,7 @@ from ledgence.worker._profile import thaw
 from ledgence.worker._profile_path import spell
 from ledgence.worker.workflow._callables import effective_arguments, name_of
 from ledgence.worker.workflow._fields import (
+    check_size,
     describe,
     encode,
     mapping,
@@ -49,9 +50,19 @@ class Binding:
     Attributes:
         input: The canonical bytes of the input.
         head: ``{"key":...,"callable":...,"input":``, the begin of the record.
+        size: The size of the whole binding in canonical bytes.
     """
 
-    __slots__ = ("arguments", "callable", "envelope", "fn", "head", "input", "key")
+    __slots__ = (
+        "arguments",
+        "callable",
+        "envelope",
+        "fn",
+        "head",
+        "input",
+        "key",
+        "size",
+    )
 
     def __init__(
         self,
@@ -76,11 +87,7 @@ class Binding:
                 quoted(envelope[0]),
                 quoted(envelope[1]),
             )
-
-    @property
-    def size(self) -> int:
-        """The size of the whole binding in canonical bytes."""
-        return len(self.head) + len(self.input) + 1
+        self.size = len(self.head) + len(self.input) + len(b"}")
 
     def encoded(self) -> bytes:
         """Return the canonical bytes of the whole binding."""
@@ -88,7 +95,15 @@ class Binding:
 
     def record_size(self, output: bytes) -> int:
         """Return the size of the record with an output in canonical bytes."""
-        return self.size + len(output) + len(',"output":')
+        return self.size + len(b',"output":') + len(output)
+
+    def checked(self, output: object) -> bytes:
+        """Return the canonical bytes of an output that fits a record."""
+        encoded = encode("output", output, MAX_RECORD_BYTES, VALUE_DEPTH, key=self.key)
+        size = self.record_size(encoded)
+        if size > MAX_RECORD_BYTES:
+            check_size("output", "the record", size, MAX_RECORD_BYTES, self.key)
+        return encoded
 
     def record(self, output: bytes) -> bytes:
         """Return the record with an output in the bytes of the wire."""

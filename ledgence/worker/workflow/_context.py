@@ -253,7 +253,7 @@ class WorkflowContext(ChildCalls):
         """Wait for everything that was started; raise a failure nobody observed."""
         steps, forks = self._journal.owned, self._forks.owned
         if steps or forks:
-            from ledgence.worker.workflow._engine import drain  # noqa: PLC0415 # asyncio
+            from ledgence.worker.workflow._owned import drain  # noqa: PLC0415 # asyncio
 
             await drain(steps, forks)
 
@@ -272,6 +272,6 @@ class WorkflowContext(ChildCalls):
         self._exchange.closed = True
         steps, forks = self._journal.owned, self._forks.owned
         if steps or forks:
-            from ledgence.worker.workflow._engine import finish  # noqa: PLC0415 # asyncio
+            from ledgence.worker.workflow._owned import finish  # noqa: PLC0415 # asyncio
 
             await finish(self._exchange, steps, forks, cancel=cancel)

@@ -75,7 +75,7 @@ class Decisions:
         meter: Told the sizes of what is returned.
     """
 
-    __slots__ = ("_activation", "_children", "_meter")
+    __slots__ = ("_activation", "_children", "_identity", "_meter")
 
     def __init__(
         self, activation: Activation, children: Children, meter: Meter
@@ -83,6 +83,7 @@ class Decisions:
         self._activation = activation
         self._children = children
         self._meter = meter
+        self._identity = 1, activation.activation_id, activation.revision
 
     def complete(self, output: object) -> Any:
         """Make a ``complete`` decision."""
@@ -181,14 +182,13 @@ class Decisions:
         return decision
 
     def _check_identity(self, value: dict[str, Any]) -> None:
-        for name, expected in (
-            ("v", 1),
-            ("activation_id", self._activation.activation_id),
-            ("revision", self._activation.revision),
-        ):
-            found = value[name]
-            if type(found) is not type(expected) or found != expected:
-                detail = f"expected {expected!r}, got {describe(found)}"
+        names = ("v", "activation_id", "revision")
+        found = value["v"], value["activation_id"], value["revision"]
+        if found == self._identity and tuple(map(type, found)) == (int, str, int):
+            return
+        for name, got, expected in zip(names, found, self._identity, strict=True):
+            if type(got) is not type(expected) or got != expected:
+                detail = f"expected {expected!r}, got {describe(got)}"
                 raise DecisionError("invalid_decision", detail, argument=name)
 
     def _checkpointed(

@@ -71,6 +71,13 @@ class Exchange:
         if self.failed:
             raise AcknowledgementError("activation_spoiled")
 
+    def take(self) -> bool:
+        """Take the line when it is free; who got it must call ``release``."""
+        if self._busy or self.failed:
+            return False
+        self._busy = True
+        return True
+
     async def turn(self) -> None:
         """Wait for the line; who returns from here must call ``release``.
 

@@ -15,12 +15,12 @@ from ledgence.worker._exceptions import BindingError, LimitError
 from ledgence.worker._profile import thaw
 from ledgence.worker.workflow._activation import Record, list_size
 from ledgence.worker.workflow._bindings import Binding, encoded_binding
-from ledgence.worker.workflow._fields import check_size, differing, encode
+from ledgence.worker.workflow._fields import check_size, differing
 from ledgence.worker.workflow._limits import (
     MAX_RECORD_BYTES,
     MAX_RECORDS_BYTES,
     MAX_STEPS,
-    VALUE_DEPTH,
+    WARNING_PERCENT,
 )
 from ledgence.worker.workflow._owned import Owned
 from ledgence.worker.workflow._state import boundary
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
         def start(self, key: str, callable_name: str, /) -> Any: ...
 
         def finish(self, token: Any, state: str, /) -> None: ...
+
+
+# Values that are no awaitables, whose abstract class is slow to ask.
+_PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
+
+# From this size on the meter is told.
+_NEARLY_FULL = MAX_RECORDS_BYTES * WARNING_PERCENT // 100
 
 
 class Step(Owned):
@@ -64,36 +71,25 @@ class Step(Owned):
 
     async def work(self) -> None:
         """Call the callable, check its value, and commit it."""
-        binding = self.binding
-        recorder = self.journal.recorder
+        binding, recorder = self.binding, self.journal.recorder
         boundary.set(binding.callable)
-        if recorder is None:
-            output = await self._call()
-        else:
+        token = None
+        if recorder is not None:
             token = recorder.start(binding.key, binding.callable)
-            state = "failed"
-            try:
-                output = await self._call()
-                state = "returned"
-            except asyncio.CancelledError:
-                state = "cancelled"
-                raise
-            finally:
-                recorder.finish(token, state)
+        try:
+            result = binding.fn(**thaw(binding.arguments))
+            if type(result) not in _PLAIN and isawaitable(result):
+                result = await result
+            output = binding.checked(result)
+        except BaseException as error:
+            if recorder is not None:
+                was_cancelled = isinstance(error, asyncio.CancelledError)
+                recorder.finish(token, "cancelled" if was_cancelled else "failed")
+            raise
+        if recorder is not None:
+            recorder.finish(token, "returned")
         await self.journal.commit(self, output)
         self.output = output
-
-    async def _call(self) -> bytes:
-        binding = self.binding
-        result = binding.fn(**thaw(binding.arguments))
-        if isawaitable(result):
-            result = await result
-        output = encode(
-            "output", result, MAX_RECORD_BYTES, VALUE_DEPTH, key=binding.key
-        )
-        size = binding.record_size(output)
-        check_size("output", "the record", size, MAX_RECORD_BYTES, binding.key)
-        return output
 
 
 class Journal:
@@ -161,8 +157,9 @@ class Journal:
         key = binding.key
         if self._keys >= MAX_STEPS:
             raise LimitError("too_many", "keys of steps", key=key, limit=MAX_STEPS)
-        size = binding.size
-        check_size(None, "key, callable and input", size, MAX_RECORD_BYTES, key)
+        if binding.size > MAX_RECORD_BYTES:
+            what = "key, callable and input"
+            check_size(None, what, binding.size, MAX_RECORD_BYTES, key)
         step = Step(self, binding)
         step.start()
         self._keys += 1
@@ -186,12 +183,14 @@ class Journal:
             AcknowledgementError: The host did not acknowledge, or did not before.
         """
         exchange, binding = self.exchange, step.binding
-        await exchange.turn()
+        if not exchange.take():
+            await exchange.turn()
         try:
             size = binding.record_size(output)
             total = list_size(self._total + size, len(self.records) + 1)
-            check_size(None, "the journal", total, MAX_RECORDS_BYTES, binding.key)
-            self._meter.note("journal", total, MAX_RECORDS_BYTES)
+            if total >= _NEARLY_FULL:
+                check_size(None, "the journal", total, MAX_RECORDS_BYTES, binding.key)
+                self._meter.note("journal", total, MAX_RECORDS_BYTES)
             reply = await exchange.send(
                 step,
                 "local_step.commit",

@@ -23,11 +23,28 @@ if TYPE_CHECKING:
     from enum import StrEnum
     from typing import Any, TypeAlias, TypeVar
 
-    from ledgence.worker.workflow._journal import Recorder
+    from ledgence.worker.workflow._exchange import Exchange
+    from ledgence.worker.workflow._forks import Forks
+    from ledgence.worker.workflow._journal import Journal, Recorder
     from ledgence.worker.workflow._types import Sizes
 
     E = TypeVar("E", bound=StrEnum)
     Rpc: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+# The rooms that need asyncio; loaded with the first context of a process, because a
+# program that is imported before any activation must not have to wait for asyncio.
+_rooms: tuple[type[Exchange], type[Journal], type[Forks]] | None = None
+
+
+def _load_rooms() -> tuple[type[Exchange], type[Journal], type[Forks]]:
+    global _rooms  # noqa: PLW0603 # an import statement in a function costs more
+    from ledgence.worker.workflow._exchange import Exchange  # noqa: PLC0415 # as above
+    from ledgence.worker.workflow._forks import Forks  # noqa: PLC0415 # as above
+    from ledgence.worker.workflow._journal import Journal  # noqa: PLC0415 # as above
+
+    _rooms = Exchange, Journal, Forks
+    return _rooms
 
 
 class View:
@@ -53,21 +70,14 @@ class View:
         rpc: Rpc,
         steps: Recorder | None = None,
     ) -> None:
-        # Only here is asyncio needed; a program that is imported before any
-        # activation must not have to wait for it.
-        from ledgence.worker.workflow._engine import (  # noqa: PLC0415 # as above
-            Exchange,
-            Forks,
-            Journal,
-        )
-
+        exchange_type, journal_type, forks_type = _rooms or _load_rooms()
         activation = payload if isinstance(payload, Activation) else Activation(payload)
         self._activation = activation
         self._meter = meter = Meter()
-        self._exchange = exchange = Exchange(rpc)
-        self._journal = Journal(activation, exchange, meter, steps)
+        self._exchange = exchange = exchange_type(rpc)
+        self._journal = journal_type(activation, exchange, meter, steps)
         self._children = children = Children(meter)
-        self._forks = Forks(self, exchange, children)
+        self._forks = forks_type(self, exchange, children)
         self._decisions = Decisions(activation, children, meter)
         self._approved: Callable[..., Any] | None = None
         self._family: type[StrEnum] | None = None
