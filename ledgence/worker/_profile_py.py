@@ -134,12 +134,14 @@ def encode_frame(value: dict[str, Any], limit: int, *, max_depth: int = 65) -> b
     if found is None:
         out = bytearray()
         _reference(value, limit, max_depth, exact=False, out=out)
-        found = bytes(out)
-        if len(found) < limit:
-            return found + b"\n"
+        out += b"\n"
+        if len(out) <= limit:
+            return bytes(out)
+        size = len(out)
     else:
         _reference(value, limit, max_depth, exact=False)
-    raise ProfileError("bytes", "$", limit, _size(found) + 1)
+        size = _size(found) + 1
+    raise ProfileError("bytes", "$", limit, size)
 
 
 def fit_error(
@@ -202,16 +204,24 @@ def _quick(
 
     A text that is too long is left as it is: only its size is asked for.
     """
-    if write is None:
-        return None
     try:
         # The value as the only item of an array, whose brackets are not counted.
         if _plain_items((value,), limit + 1, max_depth, other) < 0:
             return None
-        text = "".join(write(value, 0))
-        return utf8(text) if len(text) <= limit else text
+        text = _text(write, value)
+        return utf8(text) if text is not None and len(text) <= limit else text
+    except (UnicodeEncodeError, RecursionError):
+        # A surrogate; or a caller deep in its own stack.
+        return None
+
+
+def _text(write: Encoder | None, value: Any) -> str | None:
+    if write is None:
+        return None
+    try:
+        return "".join(write(value, 0))
     except (ValueError, RecursionError):
-        # A surrogate, NaN or an infinity; or a caller deep in its own stack.
+        # NaN or an infinity; or, again, a deep caller.
         return None
 
 
@@ -320,6 +330,8 @@ def _canonical(
 ) -> bytes:
     """What ``encode`` does where the quick way ended; ``found`` is what it wrote."""
     allowance = _reference(value, limit, max_depth)
+    if found is None:
+        found = _text(_SORTED, value)
     if found is None:
         out = bytearray()
         _reference(value, limit, max_depth, ordered=True, out=out)

@@ -12,7 +12,7 @@ from itertools import islice
 
 from ledgence.worker._exceptions import ProfileError
 from ledgence.worker._profile_path import spell
-from ledgence.worker._profile_py_json import quote, utf8, utf8_size
+from ledgence.worker._profile_py_json import quote, utf8_size
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -28,6 +28,7 @@ _SHORTEST_FLOAT = 3  # bytes of the shortest float token of the server, section 
 _NO_LIMIT = 2**63  # more than any walk can charge
 _INFINITY = float("inf")
 _END = object()
+_PIECE = 1 << 14  # code points of a long text that are written at once
 
 # What of a container that was walked is worth remembering, and how much of it.
 _SEEN_CHARGE = 32
@@ -228,7 +229,11 @@ class _Walk:
         if self.remaining < 0:
             raise self.fault("bytes", frame, self.limit)
         if self.out is not None:
-            self.out += utf8(quote(raw))
+            self.out += b'"'
+            for start in range(0, len(raw), _PIECE):
+                piece = quote(raw[start : start + _PIECE])
+                self.out += piece.encode()[1:-1]
+            self.out += b'"'
 
     def real(self, number: float, frame: _Open) -> None:
         if not -_INFINITY < number < _INFINITY:

@@ -180,11 +180,15 @@ def test_an_accepted_value_takes_memory_by_its_size(profile, value):
 @pytest.mark.parametrize(
     "text", ["\x01" * 200_000, "é\x01" * 99_000], ids=["ascii", "mixed"]
 )
-def test_a_text_that_escapes_make_too_long_takes_six_bytes_for_each(profile, text):
-    limit = len(text.encode()) + 1  # what the walk charges
-    why, peak = traced_peak(profile.encode, text, limit)
-    assert (why, peak < 8 * limit) == ("bytes", True)
-    assert refusal(profile.encode, text, limit)[3] == profile.check(text, FRAME)
+@pytest.mark.parametrize("operation", ["encode", "encode_frame"])
+def test_what_escapes_make_too_long_takes_memory_by_its_limit(profile, operation, text):
+    function, value = getattr(profile, operation), {"o": text}
+    limit = len(text.encode()) + 4  # what the walk charges
+    why, peak = traced_peak(function, value, limit)
+    assert (why, peak < 16 * limit) == ("bytes", True)
+    newline = operation == "encode_frame"
+    size = profile.check(value, FRAME) + newline
+    assert refusal(function, value, limit)[1:] == ("$", limit, size)
 
 
 # --- depth ---
