@@ -1,4 +1,4 @@
-"""Build arrangement of the optional compiled twin; everything else is in pyproject.toml.
+"""Build arrangement of the optional compiled twin; the rest is in pyproject.toml.
 
 ``LEDGENCE_BUILD_NATIVE`` governs the build of ``ledgence.worker._profile_c``:
 
@@ -15,6 +15,7 @@ wheel for one platform with nothing of it inside.)
 
 * ``release`` (default): optimised, without debugging symbols;
 * ``debug``: assertions on, every warning an error;
+* ``scalar``: without vector instructions, as on processors that have none of ours;
 * ``sanitize``: AddressSanitizer and UBSan; needs ``LD_PRELOAD``, see .ci/sanitize.py;
 * ``trace``: line tracing for coverage; slow, never to be measured or shipped.
 """
@@ -32,6 +33,7 @@ from setuptools.command.build_ext import build_ext
 KINDS = {
     "release": (["-O3", "-g0"], []),
     "debug": (["-O0", "-g3", "-UNDEBUG", "-Wall", "-Wextra", "-Werror"], []),
+    "scalar": (["-O2", "-g0", "-U__SSE2__"], []),
     "sanitize": (
         [
             "-O1",
@@ -77,8 +79,8 @@ def wanted() -> str:
 
 def extensions(kind: str) -> list[Any]:
     """Translate the Cython sources and describe how to compile them."""
-    # Needed here only: a source archive and a pure wheel are made without it.
-    from Cython.Build import cythonize
+    # A source archive and a pure wheel are made without it.
+    from Cython.Build import cythonize  # noqa: PLC0415 - may be absent
 
     compile_args, link_args = KINDS[kind]
     macros: list[tuple[str, str | None]] = []

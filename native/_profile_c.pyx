@@ -106,6 +106,15 @@ cdef extern from "members.h":
     void members_close(Members *members) noexcept
     int members_of(Members *members, object dict) except -1
 
+cdef extern from "write.h":
+    ctypedef struct Writer:
+        Output out
+    void write_open(
+        Writer *writer, Py_ssize_t limit, int max_depth, bint received, bint ordered
+    ) noexcept
+    int write_whole(Writer *writer, object value, bint newline) except -1
+    void write_close(Writer *writer) noexcept
+
 cdef extern from "collector.h":
     bint collector_pause() noexcept
     void collector_resume(bint was_on) noexcept
@@ -126,12 +135,17 @@ cdef extern from *:
     /* More than any limit; an allowance can still be added to it. */
     #define ENDLESS (PY_SSIZE_T_MAX / 4)
     #define MOST_DEPTH 127
+    /* Wire walks of one thread inside each other: 8 of 127 levels need 400 KiB of stack. */
+    #define MOST_WALKS 8
+    static _Thread_local int walks_open = 0;
     #define FRAME_DEPTH 65
     #define MESSAGE_CODE_POINTS 512
     """
     const Py_ssize_t ENDLESS
+    int walks_open
     enum:
         MOST_DEPTH
+        MOST_WALKS
         FRAME_DEPTH
         MESSAGE_CODE_POINTS
 
@@ -152,9 +166,8 @@ cdef struct Walk:
     Py_ssize_t allowance    # of section 4; stays 0 in strict mode
     int max_depth
     bint received
-    bint ordered            # write members in the order of their names
     int tokens              # WRITE, COUNT or IGNORE
-    const char *reason      # set with TROUBLE, except by the writing walk
+    const char *reason      # set with TROUBLE
     PyObject *open[MOST_DEPTH]
     Output out
     Members members

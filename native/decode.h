@@ -134,16 +134,44 @@ typedef struct {
     int64_t dropped;
 } Digits;
 
-static inline void
-digits_take(Digits *number, unsigned char byte)
+/* Eight bytes that are digits, as a number: pairs, fours, then all, in one word. */
+static inline int
+eight_digits_read(const unsigned char *at, uint64_t *value)
 {
-    if (number->kept < 19) {
-        number->digits = number->digits * 10 + (uint64_t)(byte - '0');
-        number->kept += number->digits != 0; /* leading zeros do not fill it */
+    uint64_t word = load8(at), digits = word - ASCII_ZEROS;
+
+    if (((word + EACH_BYTE(0x46)) | digits) & HIGH_BITS)
+        return 0;
+    digits = digits * 10 + (digits >> 8);
+    digits = (digits & 0x000000ff000000ffu) * (100 + ((uint64_t)1000000 << 32))
+        + (digits >> 16 & 0x000000ff000000ffu) * (1 + ((uint64_t)10000 << 32));
+    *value = digits >> 32;
+    return 1;
+}
+
+/* Take all digits from `at` on; return where they end. */
+static inline const unsigned char *
+digits_take(Digits *number, const unsigned char *at, const unsigned char *end)
+{
+    uint64_t eight;
+
+    /* Most numbers are short: three looks tell, before eight bytes are tried. */
+    while (end - at >= 8 && is_digit(at[2]) && is_digit(at[3]) && is_digit(at[7])
+           && number->kept <= 11 && eight_digits_read(at, &eight)) {
+        number->digits = number->digits * 100000000 + eight;
+        number->kept += 8; /* leading zeros may count, which only costs a slower way */
+        at += 8;
     }
-    else {
-        number->dropped++;
+    for (; is_digit(*at); at++) {
+        if (number->kept < 19) {
+            number->digits = number->digits * 10 + (uint64_t)(*at - '0');
+            number->kept += number->digits != 0;
+        }
+        else {
+            number->dropped++;
+        }
     }
+    return at;
 }
 
 static PyObject *
@@ -160,15 +188,13 @@ decode_number(Decoder *decoder)
     if (*at == '0')
         at++;
     else
-        while (is_digit(*at))
-            digits_take(&number, *at++);
+        at = digits_take(&number, at, decoder->end);
     decoder->at = at; /* the end of the longest number so far */
     if (*at == '.' && is_digit(at[1])) {
+        const unsigned char *point = at + 1;
         floating = 1;
-        for (at++; is_digit(*at); at++) {
-            digits_take(&number, *at);
-            exponent--;
-        }
+        at = digits_take(&number, point, decoder->end);
+        exponent = point - at;
         decoder->at = at;
     }
     if (*at == 'e' || *at == 'E') {

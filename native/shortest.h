@@ -42,17 +42,13 @@ floor_log2_pow10(int e)
     return (e * 1741647) >> 19;
 }
 
-/* floor(g * cp / 2**127) with the lowest bit set when anything was cut off ("rounding to
- * odd", section 9.6). g exceeds the true power by at most one unit, so an exact product
- * shows at most cp < 2**64 in the lowest 64 bits; these are left out of the test. */
+/* The highest of three words, with the lowest bit set when anything below was cut off
+ * ("rounding to odd", section 9.6). The lowest word is left out: g exceeds the true power
+ * by at most one unit, so an exact product shows at most cp < 2**64 there. */
 static inline uint64_t
-multiply_round_to_odd(uint64_t g_high, uint64_t g_low, uint64_t cp)
+round_to_odd(unsigned __int128 upper)
 {
-    unsigned __int128 middle = (unsigned __int128)g_high * cp
-        + (uint64_t)(((unsigned __int128)g_low * cp) >> 64);
-    uint64_t cut = (uint64_t)middle & (((uint64_t)1 << 63) - 1);
-
-    return (uint64_t)(middle >> 63) | (cut != 0);
+    return (uint64_t)(upper >> 64) | ((uint64_t)upper != 0);
 }
 
 /* The shortest digits of the finite nonzero double with these fields: the value is
@@ -70,14 +66,24 @@ shortest_digits(uint64_t fraction, int biased, uint64_t *digits)
         cb_left = cb - 1;
         k = floor_log10_three_quarters_pow2(q);
     }
+    /* g = floor(10**-k * 2**r) + 1 with 128 bits, two more than the paper has; no row ends
+     * in ones, so there is no carry. */
     const Power *power = &POWERS[-k - POWERS_LOWEST];
-    int shift = q + floor_log2_pow10(-k) + 2;
-    /* g = floor(10**-k * 2**r) + 1 with 126 bits */
-    uint64_t g_low = (power->low >> 2 | power->high << 62) + 1;
-    uint64_t g_high = (power->high >> 2) + (g_low == 0);
-    uint64_t v = multiply_round_to_odd(g_high, g_low, cb << shift);
-    uint64_t left = multiply_round_to_odd(g_high, g_low, cb_left << shift) + out;
-    uint64_t right = multiply_round_to_odd(g_high, g_low, (cb + 2) << shift) - out;
+    uint64_t g_high = power->high, g_low = power->low + 1;
+    int shift = q + floor_log2_pow10(-k) + 1;
+    /* Four times the scaled value is g * cb * 2**shift in three words, of which the highest
+     * counts; the ends of the interval are g * (cb - cb_left) * 2**shift below it and
+     * g * 2 * 2**shift above. */
+    uint64_t cp = cb << shift;
+    unsigned __int128 low = (unsigned __int128)g_low * cp;
+    unsigned __int128 upper = (unsigned __int128)g_high * cp + (uint64_t)(low >> 64);
+    int below = shift + (int)(cb - cb_left) - 1, above = shift + 1;
+    unsigned __int128 step = ((unsigned __int128)g_high << below) | g_low >> (64 - below);
+    uint64_t v = round_to_odd(upper);
+    uint64_t left = round_to_odd(upper - step - ((uint64_t)low < g_low << below)) + out;
+    step = ((unsigned __int128)g_high << above) | g_low >> (64 - above);
+    uint64_t rest = (uint64_t)low + (g_low << above);
+    uint64_t right = round_to_odd(upper + step + (rest < (uint64_t)low)) - out;
     uint64_t s = v >> 2, tens = s / 10 * 10, half = (s << 2) + 2;
     int tens_down = left <= tens << 2, tens_up = (tens + 10) << 2 <= right;
     int down = left <= s << 2, up = (s + 1) << 2 <= right;
@@ -132,12 +138,43 @@ spell_scientific(char *out, const char *text, int count, int exponent)
     return out + 2;
 }
 
+/* Write a number of few decimals, as people and computers mostly have them; NULL when it
+ * is none. A double has no two decimals of up to 15 digits in its interval, so the one that
+ * reads back is the shortest: whole / scale reads back, because the division rounds
+ * correctly and both its operands are exact. */
+static inline char *
+put_few_decimals(char *out, double value)
+{
+    int small = value < 1e9;
+    double scale = small ? 1e6 : 1e3;
+
+    if (!(value >= 1e-4 && value < 1e12))
+        return NULL;
+    uint64_t whole = (uint64_t)(value * scale + 0.5); /* below 10**15 */
+    if ((double)whole / scale != value)
+        return NULL;
+    uint64_t integer = small ? whole / 1000000 : whole / 1000;
+    uint64_t fraction =
+        small ? (whole - integer * 1000000) * 100 : (whole - integer * 1000) * 100000;
+    uint64_t digits = eight_digits((uint32_t)fraction), ascii = digits | ASCII_ZEROS;
+
+    out = unsigned_put(out, integer);
+    *out = '.';
+    memcpy(out + 1, &ascii, 8);
+    return out + 2 + (63 - __builtin_clzll(digits | 1)) / 8;
+}
+
+/* Whether the next double is likely to have few decimals, as the last ones had. It decides
+ * about speed only. The interpreter lock guards it. */
+static int few_decimals_credit = 0;
+static unsigned few_decimals_turn = 0;
+
 /* Write a finite double at `out` (DOUBLE_ROOM bytes) and return the end of its text. */
 static inline char *
 double_put(char *out, double value)
 {
     uint64_t bits, digits;
-    char text[40];
+    char text[40], *end;
 
     memcpy(&bits, &value, 8);
     *out = '-';
@@ -146,6 +183,15 @@ double_put(char *out, double value)
     if (bits == 0) {
         memcpy(out, "0.0", 3);
         return out + 3;
+    }
+    if (few_decimals_credit > 0 || ++few_decimals_turn % 16 == 0) {
+        memcpy(&value, &bits, 8);
+        end = put_few_decimals(out, value);
+        if (end != NULL) {
+            few_decimals_credit = 8;
+            return end;
+        }
+        few_decimals_credit -= few_decimals_credit > 0;
     }
     int exponent = shortest_digits(
         bits & (((uint64_t)1 << 52) - 1), (int)(bits >> 52), &digits);

@@ -26,15 +26,27 @@ cdef int wire_or_raise(
     Walk *walk, object value, object limit, object max_depth
 ) except -1:
     cdef list parts = []
-    if wire_value(walk, value, 0, parts) != OK:
+    if wire_walk(walk, value, parts) != OK:
         raise refusal(walk, parts, limit, max_depth)
     return 0
+
+
+cdef int wire_walk(Walk *walk, object value, list parts) except -1:
+    """The whole walk. Hooks may begin others inside it, as far as the C stack is safe."""
+    global walks_open
+    if walks_open == MOST_WALKS:
+        raise RecursionError("values are encoded inside each other's hooks")
+    walks_open += 1
+    try:
+        return wire_value(walk, value, 0, parts)
+    finally:
+        walks_open -= 1
 
 
 cdef bytes frame_bytes(object value, object limit, object max_depth):
     cdef Walk walk
     cdef Py_ssize_t most = limit_of(limit), size
-    data = quick_bytes(value, limit, max_depth, False, False, 1)
+    data = quick_bytes(value, limit, max_depth, False, False, True)
     if data is not None:
         return data
     walk_open(&walk, most, depth_of(max_depth), False)
@@ -45,10 +57,22 @@ cdef bytes frame_bytes(object value, object limit, object max_depth):
         size = walk.size if walk.tokens == COUNT else output_size(&walk.out)
         if size + 1 > most:
             raise ProfileError("bytes", "$", limit, size + 1)
-        write_char(&walk.out, b"\n")
+        put_char(&walk.out, b"\n")
         return output_take(&walk.out)
     finally:
         output_drop(&walk.out)
+
+
+cdef inline int put_token(Output *out, const char *token, Py_ssize_t size) noexcept:
+    memcpy(out.at, token, size)
+    out.at += size
+    return OK
+
+
+cdef inline int put_char(Output *out, char byte) noexcept:
+    out.at[0] = byte
+    out.at += 1
+    return OK
 
 
 cdef int stop_writing(Walk *walk, Py_ssize_t written) noexcept:
@@ -61,7 +85,7 @@ cdef int stop_writing(Walk *walk, Py_ssize_t written) noexcept:
 
 cdef inline int wire_char(Walk *walk, char byte) noexcept:
     if walk.tokens == WRITE:
-        return write_char(&walk.out, byte)
+        return put_char(&walk.out, byte)
     walk.size += 1
     return OK
 
@@ -77,7 +101,7 @@ cdef inline int wire_end(Walk *walk, char bracket) except -1:
 
 cdef inline int wire_token(Walk *walk, const char *token, Py_ssize_t size) noexcept:
     if walk.tokens == WRITE:
-        return write_token(&walk.out, token, size)
+        return put_token(&walk.out, token, size)
     walk.size += size
     return OK
 
@@ -258,7 +282,7 @@ cdef Py_ssize_t room_beside(dict frame, object limit) except -1:
     if measure_value(&walk, <PyObject *>frame, 0, parts) != OK:
         parts.clear()
         walk_open(&walk, most, FRAME_DEPTH, False)
-        if wire_value(&walk, frame, 0, parts) != OK:
+        if wire_walk(&walk, frame, parts) != OK:
             if walk.reason == b"bytes":
                 parts.clear() # section 1: the bytes of fit_error are at $
             raise refusal(&walk, parts, limit, FRAME_DEPTH)
