@@ -49,7 +49,9 @@ def decimals(rng: random.Random) -> array[float]:
 
 def integers(rng: random.Random) -> array[float]:
     """Whole numbers up to 2**70, where the spelling changes twice."""
-    return array("d", (float(rng.getrandbits(rng.randrange(1, 71))) for _ in range(BATCH)))
+    return array(
+        "d", (float(rng.getrandbits(rng.randrange(1, 71))) for _ in range(BATCH))
+    )
 
 
 def subnormals(rng: random.Random) -> array[float]:
@@ -126,9 +128,9 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     done, difference = run(options.count, options.seed)
     seconds = time.perf_counter() - started
-    print(f"{done} doubles in {seconds:.0f} s, seed {options.seed}")
+    sys.stdout.write(f"{done} doubles in {seconds:.0f} s, seed {options.seed}\n")
     if difference is not None:
-        print(f"DIFFERENCE: {difference}")
+        sys.stdout.write(f"DIFFERENCE: {difference}\n")
         return 1
     return 0
 

@@ -79,13 +79,13 @@ def main(argv: list[str] | None = None) -> int:
     started = time.perf_counter()
     kinds, differences = run(seed, options.cases, options.jobs)
     seconds = time.perf_counter() - started
-    for kind, count in sorted(kinds.items()):
-        print(f"{count:10d}  {kind}")
-    print("\n".join(differences[:SHOWN]))
-    print(
+    lines = [f"{count:10d}  {kind}" for kind, count in sorted(kinds.items())]
+    lines += differences[:SHOWN]
+    lines.append(
         f"{sum(kinds.values())} cases from seed {seed} in {seconds:.0f} s, "
         f"{len(differences)} different"
     )
+    sys.stdout.write("\n".join(lines) + "\n")
     return 1 if differences else 0
 
 

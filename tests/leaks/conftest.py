@@ -1,0 +1,3 @@
+from tests.support.twins import native
+
+__all__ = ["native"]
