@@ -3,6 +3,7 @@
 import pytest
 
 from ledgence.local._engine import InvalidInput, NotFound
+from tests.support.ids import stable
 from tests.support.local_world import (
     SCOPE,
     T0,
@@ -106,7 +107,7 @@ def test_filters_hold_all_at_once(world):
         {"unknown": 1},
         {"root_only": 1},
     ],
-    ids=repr,
+    ids=stable,
 )
 def test_a_list_request_of_another_form_is_refused(world, more):
     with pytest.raises(InvalidInput):

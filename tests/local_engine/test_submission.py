@@ -3,6 +3,7 @@
 import pytest
 
 from ledgence.local._engine import Conflict, InvalidInput, NotFound, Unavailable
+from tests.support.ids import stable
 from tests.support.local_world import SCOPE, World
 
 MIB = 1 << 20
@@ -113,7 +114,7 @@ def test_a_submission_at_its_limits_is_accepted(world, case):
     assert first["state"] == "queued"
 
 
-@pytest.mark.parametrize("request_value", [None, [], "x", 1, {}], ids=repr)
+@pytest.mark.parametrize("request_value", [None, [], "x", 1, {}], ids=stable)
 def test_a_submission_is_an_object(world, request_value):
     with pytest.raises(InvalidInput):
         world.engine.submit_task(request_value)

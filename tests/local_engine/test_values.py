@@ -17,6 +17,7 @@ from ledgence.local._engine._values import (
     service_size,
     unpack,
 )
+from tests.support.ids import stable
 
 VECTORS = Path(__file__).parents[1] / "conformance" / "profile" / "rust_floats.jsonl"
 
@@ -81,7 +82,7 @@ def test_the_size_is_that_of_the_services_encoding(value):
         ("e-05", 6),
         ({"e-05": [1e-05, 1e-06]}, 23),
     ],
-    ids=repr,
+    ids=stable,
 )
 def test_a_limit_is_met_by_the_services_size(value, size):
     assert pack(value, size).size == size

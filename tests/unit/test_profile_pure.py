@@ -12,6 +12,7 @@ from ledgence.worker import _profile_py as pure
 from ledgence.worker._profile_py_json import encoder
 from tests.support import oracle
 from tests.support.documents import case, describe, outcome
+from tests.support.ids import stable
 from tests.support.refusals import doubled, nested, reason, refusal
 
 BIG = 1 << 20
@@ -56,7 +57,7 @@ def failing(error):
     return write
 
 
-@pytest.mark.parametrize("error", [RecursionError(), ValueError()], ids=repr)
+@pytest.mark.parametrize("error", [RecursionError(), ValueError()], ids=stable)
 def test_where_the_encoder_fails_the_walk_writes(monkeypatch, error):
     monkeypatch.setattr(pure, "_SORTED", failing(error))
     monkeypatch.setattr(pure, "_ITERATED", failing(error))

@@ -9,6 +9,7 @@ from ledgence.worker.workflow._activation import (
     check_identity,
     open_extension,
 )
+from tests.support.ids import stable
 from tests.support.workflow import (
     approval_payload,
     canonical,
@@ -220,7 +221,7 @@ def test_records_are_kept_by_key_in_their_order():
     assert found.records_size == sum(len(canonical(entry)) for entry in records)
 
 
-@pytest.mark.parametrize("value", [None, {}, (), "x"], ids=repr)
+@pytest.mark.parametrize("value", [None, {}, (), "x"], ids=stable)
 def test_the_journal_is_a_list(value):
     assert fault(payload(local_steps=value)) == "$.local_steps"
 

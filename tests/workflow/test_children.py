@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 from ledgence.worker.workflow import TaskRef, WorkflowContext, WorkflowRef
+from tests.support.ids import stable
 from tests.support.workflow import (
     Host,
     canonical,
@@ -106,7 +107,7 @@ def test_a_reference_can_be_subscripted_in_annotations():
 @pytest.mark.parametrize(
     "value",
     ["", ".", "..", "A", "a b", "a/b", "a\n", "é", "a" * 129, None, 1, Word.A, b"a"],
-    ids=repr,
+    ids=stable,
 )
 def test_program_and_version_are_slugs(name, value):
     error = fault(**{name: value})
@@ -354,7 +355,7 @@ def test_a_child_that_did_not_succeed_has_no_result(child, words):
     assert words in str(error).splitlines()[0]
 
 
-@pytest.mark.parametrize("ref", [None, 1, ("c",), b"c", Word.A], ids=repr)
+@pytest.mark.parametrize("ref", [None, 1, ("c",), b"c", Word.A], ids=stable)
 def test_only_references_and_keys_name_a_child(ref):
     error = within(lambda ctx: refused(ctx.get_result, ref))
     assert (error.code, error.argument) == ("invalid_reference", "ref")

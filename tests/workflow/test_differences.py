@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 from ledgence.worker.workflow._differences import differences
+from tests.support.ids import stable
 from tests.support.workflow import canonical
 from tests.workflow.test_sizes import JSON
 
@@ -36,7 +37,7 @@ def diff(expected, got):
         ({}, [], [("$", "an object of 0", "a list of 0")]),
         ("a\n", "a", [("$", '"a\ufffd"', '"a"')]),
     ],
-    ids=repr,
+    ids=stable,
 )
 def test_every_field_that_differs_is_listed(expected, got, wanted):
     assert diff(expected, got) == wanted

@@ -12,6 +12,7 @@ from ledgence.worker._exceptions import (
     LimitError,
 )
 from ledgence.worker.workflow import TaskRef, workflow_context
+from tests.support.ids import stable
 from tests.support.workflow import (
     EncodedHost,
     Host,
@@ -720,7 +721,7 @@ REFUSED_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize("reply", REFUSED_REPLIES, ids=repr)
+@pytest.mark.parametrize("reply", REFUSED_REPLIES, ids=stable)
 def test_any_other_reply_fails_the_step_and_the_activation(reply):
     async def handler(ctx):
         error = await arefused(ctx.local("k", echo))

@@ -7,6 +7,7 @@ import pytest
 
 from ledgence.worker._exceptions import RegistryError
 from ledgence.worker.workflow import Workflow, workflow_context
+from tests.support.ids import stable
 from tests.support.workflow import arefused, payload, play, refused, within
 from tests.workflow.test_local import echo
 
@@ -249,7 +250,7 @@ def test_a_member_with_the_value_start_must_be_the_default():
 ACTION = {"name": "a", "version": "1", "arguments": {}}
 
 
-@pytest.mark.parametrize("value", [Other.NEXT, "next", 1, "", None], ids=repr)
+@pytest.mark.parametrize("value", [Other.NEXT, "next", 1, "", None], ids=stable)
 def test_a_registered_context_takes_only_members_of_its_enum(value):
     codes = []
 
