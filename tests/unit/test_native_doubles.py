@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ids import stable
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -110,7 +112,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("value", HARD, ids=repr)
+@pytest.mark.parametrize("value", HARD, ids=stable)
 def test_a_hard_double_agrees(native, value):
     agree(native, around([value], 10))
 

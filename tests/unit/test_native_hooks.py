@@ -8,6 +8,8 @@ import json
 
 import pytest
 
+from tests.support.ids import stable
+
 LIMIT = 100_000
 
 
@@ -154,7 +156,7 @@ class Pairs(dict):
 @pytest.mark.parametrize(
     "pairs",
     [None, 5, [5], [None], [()], [("a",)], [("a", 1, 2)], ["abc"]],
-    ids=repr,
+    ids=stable,
 )
 def test_items_that_are_no_pairs_fail_alike_in_both_twins(native, pairs):
     from ledgence.worker import _profile_py as pure

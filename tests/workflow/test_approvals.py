@@ -12,6 +12,7 @@ from ledgence.worker.workflow import (
     ApprovalStatus,
 )
 from ledgence.worker.workflow._approvals import step_key
+from tests.support.ids import stable
 from tests.support.workflow import (
     Host,
     approval_payload,
@@ -179,7 +180,7 @@ def test_an_action_of_a_callable_has_its_effective_arguments(
         (refund, {"amount": object()}),
         (len, {"obj": 1}),
     ],
-    ids=str,
+    ids=stable,
 )
 def test_an_action_of_what_cannot_be_called_so_is_refused(fn, arguments):
     refused(ApprovalAction.for_callable, fn, version="1", arguments=arguments)
@@ -588,7 +589,7 @@ def test_wait_approval_is_the_same():
         ({"state": "x" * 65_535}, "state"),
         ({"state": object()}, "state"),
     ],
-    ids=lambda value: str(value)[:50],
+    ids=lambda value: stable(value)[:50],
 )
 def test_a_request_beyond_the_rules_is_refused(changes, argument):
     assert within(lambda ctx: refused(request, ctx, **changes)).argument == argument
@@ -605,7 +606,7 @@ def test_a_request_beyond_the_rules_is_refused(changes, argument):
         {"proposed_arguments": {"x": nest(63)}},
         {"key": "_approval:x"},
     ],
-    ids=str,
+    ids=stable,
 )
 def test_a_request_within_them_is_taken(changes):
     assert within(lambda ctx: request(ctx, **changes))["kind"] == "wait"

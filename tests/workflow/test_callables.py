@@ -6,6 +6,7 @@ import types
 import pytest
 
 from ledgence.worker.workflow._callables import effective_arguments, name_of
+from tests.support.ids import stable
 from tests.support.workflow import refused
 
 HERE = __name__
@@ -69,7 +70,7 @@ def changed(**names):
         (dict, "builtins:dict"),
         (len, "builtins:len"),
     ],
-    ids=str,
+    ids=stable,
 )
 def test_what_has_a_module_and_a_qualified_name_has_a_name(fn, name):
     assert name_of(fn) == name
@@ -97,7 +98,7 @@ FAKE = types.SimpleNamespace(__module__="m", __qualname__="q")
         changed(__qualname__="a\nb"),
         changed(__module__=type("T", (str,), {})("m")),
     ],
-    ids=str,
+    ids=stable,
 )
 def test_other_objects_have_none(fn):
     error = refused(name_of, fn)
@@ -155,7 +156,7 @@ def wrapping(*args, **kwargs):
         (wrapping, {"a": 1}, {"a": 1, "b": 2}),
         (lambda x: x, {"x": 4}, {"x": 4}),
     ],
-    ids=str,
+    ids=stable,
 )
 def test_arguments_are_bound_and_defaults_filled_in(fn, arguments, wanted):
     assert effective_arguments(fn, arguments) == wanted
@@ -183,7 +184,7 @@ def positional_default(a=1, /, b=2):
         (len, {"obj": []}),
         (type, {}),
     ],
-    ids=str,
+    ids=stable,
 )
 def test_arguments_that_do_not_fit_are_refused(fn, arguments):
     error = refused(effective_arguments, fn, arguments)

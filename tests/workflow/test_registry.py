@@ -147,7 +147,7 @@ class Whole(enum.IntEnum):
         [Entry],
         list[int],
     ],
-    ids=str,
+    ids=stable,
 )
 def test_entries_are_a_str_enum_of_distinct_texts(entries):
     error = refused(Workflow, entries)
@@ -164,7 +164,7 @@ def test_the_longest_values_are_taken():
         Workflow()
 
 
-@pytest.mark.parametrize("entry", [Other.START, "begin", None, Entry, echo], ids=str)
+@pytest.mark.parametrize("entry", [Other.START, "begin", None, Entry, echo], ids=stable)
 def test_an_entrypoint_is_a_member_of_the_enum(entry):
     error = refused(Workflow(Entry).entrypoint, entry)
     assert error.code == "registry_entry"
