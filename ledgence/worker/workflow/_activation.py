@@ -133,13 +133,21 @@ class Activation:
         self.revision = integer(found, "revision", MAX_REVISION)
         self.continuation = text(found, "continuation")
         self.parent_workflow_id, self.root_workflow_id = self._lineage(found)
-        self.state = encode("$.state", found["state"], MAX_STATE_BYTES, VALUE_DEPTH)
+        state = found["state"]
+        self.state = b"null"
+        if state is not None:
+            self.state = encode("$.state", state, MAX_STATE_BYTES, VALUE_DEPTH)
         self._read_inputs(found["inputs"])
         self.records: dict[str, Record] = {}
         self.records_size = 0
         self._read_records(found["local_steps"])
         self._read_wake(found.get("wake"))
         self._check_inputs_size(found)
+
+    @property
+    def journal_size(self) -> int:
+        """The size of all records as a list, in bytes."""
+        return list_size(self.records_size, len(self.records))
 
     def _lineage(self, payload: dict[str, Any]) -> tuple[str | None, str]:
         parent = payload.get("parent_workflow_id")
@@ -194,8 +202,8 @@ class Activation:
             self.records[key] = record
             self.records_size += record.size
         if records:
-            size = list_size(self.records_size, len(records))
-            fit("$.local_steps", size, records, MAX_RECORDS_BYTES, ENVELOPE_DEPTH)
+            size, limit = self.journal_size, MAX_RECORDS_BYTES
+            fit("$.local_steps", size, records, limit, ENVELOPE_DEPTH)
 
     def _check_inputs_size(self, payload: dict[str, Any]) -> None:
         value = payload["inputs"]
@@ -231,8 +239,7 @@ def check_identity(activation: Activation, event: dict[str, Any]) -> None:
         ("ldgparentworkflowid", activation.parent_workflow_id),
         (root, activation.root_workflow_id),
     ):
-        found = event.get(attribute)
-        if type(found) is not type(expected) or found != expected:
+        if event.get(attribute) != expected:
             detail = f"event attribute {attribute}"
             raise ActivationError("identity_mismatch", detail)
 

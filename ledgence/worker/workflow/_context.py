@@ -251,11 +251,10 @@ class WorkflowContext(ChildCalls):
 
     async def _drain(self) -> None:
         """Wait for everything that was started; raise a failure nobody observed."""
-        steps, forks = self._journal.owned, self._forks.owned
-        if steps or forks:
+        if self._owned():
             from ledgence.worker.workflow._owned import drain  # noqa: PLC0415 # asyncio
 
-            await drain(steps, forks)
+            await drain(self._owned)
 
     def _decide(self, value: object) -> bytes:
         """Check what the handler returned; return its canonical bytes."""
@@ -270,8 +269,7 @@ class WorkflowContext(ChildCalls):
     async def _finish(self, cancel: bool = False) -> None:  # noqa: FBT001, FBT002 # the name and form that harnesses use
         """Close the context; then await, or cancel and await, what is owned."""
         self._exchange.closed = True
-        steps, forks = self._journal.owned, self._forks.owned
-        if steps or forks:
+        if self._owned():
             from ledgence.worker.workflow._owned import finish  # noqa: PLC0415 # asyncio
 
-            await finish(self._exchange, steps, forks, cancel=cancel)
+            await finish(self._exchange, self._owned, cancel=cancel)

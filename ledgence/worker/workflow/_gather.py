@@ -8,7 +8,7 @@ from inspect import isawaitable, iscoroutine
 from ledgence.worker._exceptions import ArgumentError, LimitError
 from ledgence.worker.workflow._fields import describe
 from ledgence.worker.workflow._limits import MAX_STEPS
-from ledgence.worker.workflow._owned import Owned, all_finished
+from ledgence.worker.workflow._owned import Owned
 
 TYPE_CHECKING = False
 
@@ -40,7 +40,9 @@ async def gather(exchange: Exchange, awaitables: Sequence[Awaitable[Any]]) -> li
     others = [entry for entry in started.values() if not isinstance(entry, Owned)]
     waiting = asyncio.gather(*others, return_exceptions=True)
     try:
-        await all_finished(([e for e in started.values() if isinstance(e, Owned)],))
+        for entry in started.values():
+            if isinstance(entry, Owned):
+                await entry.finished()
         await waiting
     except BaseException:
         waiting.cancel()

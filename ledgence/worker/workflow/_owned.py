@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 
 from ledgence.worker._exceptions import StepCancelledError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from typing import Any, TypeAlias
 
     from ledgence.worker.workflow._exchange import Exchange
+
+    Groups: TypeAlias = "Callable[[], Sequence[Sequence[Owned]]]"
 
 
 class Owned:
@@ -117,39 +120,38 @@ class Owned:
         return waiter
 
 
-async def drain(*groups: Sequence[Owned]) -> None:
+async def drain(groups: Groups) -> None:
     """Wait for all work, what is started meanwhile included.
 
+    Args:
+        groups: Returns all work, by sort and in the order of its start.
+
     Raises:
-        BaseException: The first failure that nobody observed, in the order of the
-            groups and of their starts; for a step that ended cancelled, a
-            ``StepCancelledError``.
+        BaseException: The first failure that nobody observed, in that order; for work
+            that ended cancelled, a ``StepCancelledError``.
     """
-    await all_finished(groups)
-    for group in groups:
-        for owned in group:
-            if isinstance(owned.failure, asyncio.CancelledError):
-                raise StepCancelledError("step_cancelled", key=owned.key)
-            if owned.failure is not None and not owned.observed:
-                raise owned.failure
+    await _all_finished(groups)
+    for owned in _each(groups):
+        if isinstance(owned.failure, asyncio.CancelledError):
+            raise StepCancelledError("step_cancelled", key=owned.key)
+        if owned.failure is not None and not owned.observed:
+            raise owned.failure
 
 
-async def finish(exchange: Exchange, *groups: Sequence[Owned], cancel: bool) -> None:
+async def finish(exchange: Exchange, groups: Groups, *, cancel: bool) -> None:
     """Await, or cancel and await, all work."""
-    if cancel:
-        for group in groups:
-            for owned in group:
-                # A request that is under way gets its reply first.
-                if not owned.done and owned is not exchange.holder:
-                    owned.cancel()
-    await all_finished(groups)
+    for owned in _each(groups):
+        # A request that is under way gets its reply first.
+        if cancel and not owned.done and owned is not exchange.holder:
+            owned.cancel()
+    await _all_finished(groups)
 
 
-async def all_finished(groups: Sequence[Sequence[Owned]]) -> None:
-    """Wait for the end of all work, without asking how it ended."""
-    found = -1
-    while found != sum(map(len, groups)):
-        found = sum(map(len, groups))
-        for group in groups:
-            for owned in group:  # it may grow meanwhile
-                await owned.finished()
+async def _all_finished(groups: Groups) -> None:
+    while unfinished := [owned for owned in _each(groups) if not owned.done]:
+        for owned in unfinished:
+            await owned.finished()
+
+
+def _each(groups: Groups) -> Iterator[Owned]:
+    return chain.from_iterable(groups())

@@ -49,7 +49,8 @@ async def run_activation(
     try:
         try:
             value = handler(event)
-            if isawaitable(value):
+            # A decision is a dict; asking the abstract class about it would be slow.
+            if type(value) is not dict and isawaitable(value):
                 value = await value
             await context._drain()  # noqa: SLF001 # a room of this house
             decision = context._decide(value)  # noqa: SLF001 # as above

@@ -34,12 +34,17 @@ class Meter:
 
     __slots__ = ("_warned",)
 
-    def __init__(self) -> None:
-        self._warned: set[str] = set()
+    if TYPE_CHECKING:
+        _warned: set[str]
 
     def note(self, resource: str, size: int, limit: int) -> None:
         """Compare a size in bytes with its limit; log a warning from 80 % on."""
-        if size * 100 >= limit * WARNING_PERCENT and resource not in self._warned:
+        if size * 100 < limit * WARNING_PERCENT:
+            return
+        # Made late: an activation that stays below pays nothing for it.
+        if not hasattr(self, "_warned"):
+            self._warned = set()
+        if resource not in self._warned:
             self._warned.add(resource)
             _warn(resource, size, limit)
 

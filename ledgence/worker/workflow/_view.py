@@ -19,32 +19,31 @@ from ledgence.worker.workflow._sizes import Meter
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from enum import StrEnum
     from typing import Any, TypeAlias, TypeVar
 
     from ledgence.worker.workflow._exchange import Exchange
     from ledgence.worker.workflow._forks import Forks
     from ledgence.worker.workflow._journal import Journal, Recorder
+    from ledgence.worker.workflow._owned import Owned
     from ledgence.worker.workflow._types import Sizes
 
     E = TypeVar("E", bound=StrEnum)
     Rpc: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
-# The rooms that need asyncio; loaded with the first context of a process, because a
-# program that is imported before any activation must not have to wait for asyncio.
-_rooms: tuple[type[Exchange], type[Journal], type[Forks]] | None = None
+# Loaded with the first context of a process: a program that is imported before any
+# activation must not have to wait for asyncio.
+_exchange_type: type[Exchange] | None = None
 
 
-def _load_rooms() -> tuple[type[Exchange], type[Journal], type[Forks]]:
-    global _rooms  # noqa: PLW0603 # an import statement in a function costs more
+def _load_exchange() -> type[Exchange]:
+    global _exchange_type  # noqa: PLW0603 # an import statement for each context costs more
     from ledgence.worker.workflow._exchange import Exchange  # noqa: PLC0415 # as above
-    from ledgence.worker.workflow._forks import Forks  # noqa: PLC0415 # as above
-    from ledgence.worker.workflow._journal import Journal  # noqa: PLC0415 # as above
 
-    _rooms = Exchange, Journal, Forks
-    return _rooms
+    _exchange_type = Exchange
+    return Exchange
 
 
 class View:
@@ -57,9 +56,10 @@ class View:
         "_decisions",
         "_exchange",
         "_family",
-        "_forks",
-        "_journal",
+        "_made_forks",
+        "_made_journal",
         "_meter",
+        "_recorder",
         "_selected",
         "_targets",
     )
@@ -70,22 +70,47 @@ class View:
         rpc: Rpc,
         steps: Recorder | None = None,
     ) -> None:
-        exchange_type, journal_type, forks_type = _rooms or _load_rooms()
         activation = payload if isinstance(payload, Activation) else Activation(payload)
         self._activation = activation
+        self._recorder = steps
         self._meter = meter = Meter()
-        self._exchange = exchange = exchange_type(rpc)
-        self._journal = journal_type(activation, exchange, meter, steps)
+        self._exchange = (_exchange_type or _load_exchange())(rpc)
         self._children = children = Children(meter)
-        self._forks = forks_type(self, exchange, children)
         self._decisions = Decisions(activation, children, meter)
+        self._made_journal: Journal | None = None
+        self._made_forks: Forks | None = None
         self._approved: Callable[..., Any] | None = None
         self._family: type[StrEnum] | None = None
         self._targets: frozenset[str] = frozenset()
         self._selected: StrEnum | None = None
         meter.note("state", len(activation.state), MAX_STATE_BYTES)
         meter.note("inputs", activation.inputs_size, MAX_DECISION_BYTES)
-        meter.note("journal", self._journal.size, MAX_RECORDS_BYTES)
+        meter.note("journal", activation.journal_size, MAX_RECORDS_BYTES)
+
+    # Made when they are first used: many activations have neither steps nor forks.
+
+    @property
+    def _journal(self) -> Journal:
+        if self._made_journal is None:
+            from ledgence.worker.workflow._journal import Journal  # noqa: PLC0415 # as above
+
+            self._made_journal = Journal(
+                self._activation, self._exchange, self._meter, self._recorder
+            )
+        return self._made_journal
+
+    @property
+    def _forks(self) -> Forks:
+        if self._made_forks is None:
+            from ledgence.worker.workflow._forks import Forks  # noqa: PLC0415 # as above
+
+            self._made_forks = Forks(self, self._exchange, self._children)
+        return self._made_forks
+
+    def _owned(self) -> list[Sequence[Owned]]:
+        """The groups of what the activation has started."""
+        made = self._made_journal, self._made_forks
+        return [entry.owned for entry in made if entry is not None]
 
     @property
     def closed(self) -> bool:
@@ -162,11 +187,12 @@ class View:
             the state and the inputs (with the wake) that the activation was given,
             all records, and all staged commands.
         """
-        activation = self._activation
+        activation, made = self._activation, self._made_journal
+        journal = activation.journal_size if made is None else made.size
         return {
             "state": {"size": len(activation.state), "limit": MAX_STATE_BYTES},
             "inputs": {"size": activation.inputs_size, "limit": MAX_DECISION_BYTES},
-            "journal": {"size": self._journal.size, "limit": MAX_RECORDS_BYTES},
+            "journal": {"size": journal, "limit": MAX_RECORDS_BYTES},
             "commands": {"size": self._children.size, "limit": MAX_DECISION_BYTES},
         }
 
