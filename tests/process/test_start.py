@@ -1,12 +1,11 @@
 """The start: command line, refusals, descriptors, import environment."""
 
-import json
 import subprocess
 import sys
 
 import pytest
 
-from tests.support.runner import BOOTSTRAP, PYTHON_VERSION, invocation, line
+from tests.support.runner import BOOTSTRAP, PYTHON_VERSION
 
 ECHO = """
 def handle(event):
@@ -130,21 +129,14 @@ def test_the_script_switches_bytecode_off_without_the_flag(artifact):
     assert not list(folder.rglob("__pycache__"))
 
 
-def test_a_start_without_isolation_keeps_the_script_folder_off_the_path(artifact):
-    folder = artifact(
-        """
-        import sys
-        def handle(event):
-            return [path for path in sys.path if path.endswith("ledgence/worker")]
-        """
-    )
-    done = subprocess.run(
-        [sys.executable, "-B", str(BOOTSTRAP), *spread(required(folder))],
-        input=line(invocation(1)),
-        capture_output=True,
-        timeout=60,
-    )
-    assert json.loads(done.stdout.splitlines()[1])["output"] == [], done.stderr
+def test_a_start_without_isolation_keeps_the_script_folder_off_the_path(launch):
+    program = """
+    import sys
+    def handle(event):
+        folders = ("ledgence/worker", "tests/support")
+        return [path for path in sys.path if path.endswith(folders)]
+    """
+    assert launch(program, flags=["-S", "-B"]).ready().output() == []
 
 
 def test_closed_descriptors_refuse_the_start(artifact):

@@ -173,7 +173,7 @@ def test_a_failed_exchange_is_final(channel, exchange, run, act):
             await exchange("o", {})
         assert exchange.failure is first.value
         for again in (exchange("o", {}), exchange.send_encoded("o", b"{}")):
-            with pytest.raises(ExchangeError, match="final"):
+            with pytest.raises(ExchangeError, match="earlier request"):
                 await again
         await exchange.drain()  # nothing is under way any more
 
@@ -188,7 +188,7 @@ def test_a_request_that_cannot_be_sent_is_final(channel, exchange, payload):
     async def main():
         with pytest.raises(ExchangeError, match="cannot be sent"):
             await exchange("o", payload)
-        with pytest.raises(ExchangeError, match="final"):
+        with pytest.raises(ExchangeError, match="earlier request"):
             await exchange("o", {})
 
     ours(channel, main())
@@ -217,7 +217,7 @@ def test_a_cancelled_request_is_final_and_its_reply_is_drained(channel, exchange
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        with pytest.raises(ExchangeError, match="final"):
+        with pytest.raises(ExchangeError, match="earlier request"):
             await exchange("o", {})
         channel.answer(1, "for nobody")
         await exchange.drain()
@@ -314,3 +314,14 @@ def test_a_regular_file_is_read_at_once(channel, tmp_path, run):
         return await one("o", {})
 
     assert run(channel, main()) == 1
+
+
+def test_input_for_a_request_that_was_just_cancelled_wakes_nobody():
+    from ledgence.worker._runner.exchange import _wake
+
+    loop = asyncio.new_event_loop()
+    future = loop.create_future()
+    future.cancel()
+    _wake(future)
+    assert future.cancelled()
+    loop.close()

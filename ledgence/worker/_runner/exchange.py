@@ -77,11 +77,8 @@ class Exchange:
     def _check(self) -> None:
         if self.failure is not None:
             raise ExchangeError(
-                "an earlier request of this activation failed, which is final:"
-                f" {self.failure}"
+                f"an earlier request of this activation is not answered: {self.failure}"
             )
-        if self._outstanding:
-            raise ExchangeError("one request at a time: the last one is not answered")
 
     def _fail(self, text: str) -> ExchangeError:
         self.failure = ExchangeError(text)
@@ -90,7 +87,7 @@ class Exchange:
     async def _exchange(self, frame: bytes) -> object:
         # Until the reply is accepted, whatever happens makes this final: also a
         # cancellation, which leaves behind a request that nobody waits for.
-        self.failure = ExchangeError("the exchange was abandoned")
+        self.failure = ExchangeError("nobody waits for its reply any more")
         self._writer.control(frame)
         self._outstanding = True
         line = await self._reply()
