@@ -460,6 +460,7 @@ def test_a_fork_reference_is_frozen_and_no_child_reference():
         error = refused(ctx.suspend, continuation="n", state=None, until=[ref])
         assert error.code == "invalid_reference"
         assert repr(ref) == "ForkRef(key='f', branch_keys=('a',))"
+        assert len({ref, ref, ForkRef("f", ("a",), ctx)}) == 2
 
     within(call)
 

@@ -186,10 +186,13 @@ class Decisions:
         found = value["v"], value["activation_id"], value["revision"]
         if found == self._identity and tuple(map(type, found)) == (int, str, int):
             return
-        for name, got, expected in zip(names, found, self._identity, strict=True):
-            if type(got) is not type(expected) or got != expected:
-                detail = f"expected {expected!r}, got {describe(got)}"
-                raise DecisionError("invalid_decision", detail, argument=name)
+        name, got, expected = next(
+            entry
+            for entry in zip(names, found, self._identity, strict=True)
+            if type(entry[1]) is not type(entry[2]) or entry[1] != entry[2]
+        )
+        detail = f"expected {expected!r}, got {describe(got)}"
+        raise DecisionError("invalid_decision", detail, argument=name)
 
     def _checkpointed(
         self, value: dict[str, Any], allowed: Callable[[str], bool]

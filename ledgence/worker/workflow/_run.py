@@ -9,6 +9,7 @@ from inspect import isawaitable
 
 from ledgence.worker.workflow._activation import check_identity, open_extension
 from ledgence.worker.workflow._context import WorkflowContext
+from ledgence.worker.workflow._kinds import is_dict
 from ledgence.worker.workflow._state import current
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ async def run_activation(
         try:
             value = handler(event)
             # A decision is a dict; asking the abstract class about it would be slow.
-            if type(value) is not dict and isawaitable(value):
+            if not is_dict(value) and isawaitable(value):
                 value = await value
             await context._drain()  # noqa: SLF001 # a room of this house
             decision = context._decide(value)  # noqa: SLF001 # as above
