@@ -52,15 +52,23 @@ eight_digits(uint32_t value)
 
 #define ASCII_ZEROS 0x3030303030303030u
 
-/* Write value < 10**17 with 17 digits (24 bytes of room) and return how many of them
- * there are up to the last one that is not zero. */
-static inline int
-digits17_put(char *out, uint64_t value)
+/* Seventeen digits d1 to d17 in ASCII. */
+typedef struct {
+    uint64_t head; /* d2 to d9, d2 in the lowest byte */
+    uint64_t tail; /* d10 to d17 */
+    char first;
+    int count; /* up to the last digit that is not zero, at least 1 */
+} Seventeen;
+
+/* The digits of value < 10**17, with leading zeros. */
+static inline Seventeen
+seventeen_digits(uint64_t value)
 {
     uint64_t low = value % 100000000, rest = value / 100000000;
     uint64_t first = rest / 100000000, high = rest % 100000000;
+    Seventeen digits;
 
-    out[0] = (char)('0' + first);
+    digits.first = (char)('0' + first);
 #ifdef __SSE2__
     /* As eight_digits, both halves at once; 3518437209 / 2**45 stands for 1/10000, 5243 /
      * 2**19 for 1/100 and 6554 / 2**16 for 1/10. */
@@ -75,20 +83,30 @@ digits17_put(char *out, uint64_t value)
     quotient = _mm_mulhi_epu16(twos, _mm_set1_epi16(6554));
     __m128i rest1 = _mm_sub_epi16(twos, _mm_mullo_epi16(quotient, _mm_set1_epi16(10)));
     __m128i ones = _mm_or_si128(quotient, _mm_slli_epi16(rest1, 8));
-    _mm_storeu_si128((__m128i *)(out + 1), _mm_or_si128(ones, _mm_set1_epi8('0')));
+    __m128i ascii = _mm_or_si128(ones, _mm_set1_epi8('0'));
     unsigned zeros = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(ones, _mm_setzero_si128()));
+    digits.head = (uint64_t)_mm_cvtsi128_si64(ascii);
+    digits.tail = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(ascii, ascii));
     /* One bit above them stands for the first digit. */
-    return 32 - __builtin_clz((zeros ^ 0xffffu) << 1 | 1);
+    digits.count = 32 - __builtin_clz((zeros ^ 0xffffu) << 1 | 1);
 #else
-    uint64_t a = eight_digits((uint32_t)high), b = eight_digits((uint32_t)low), ascii;
-    ascii = a | ASCII_ZEROS;
-    memcpy(out + 1, &ascii, 8);
-    ascii = b | ASCII_ZEROS;
-    memcpy(out + 9, &ascii, 8);
-    if (b != 0)
-        return 17 - __builtin_clzll(b) / 8;
-    return a != 0 ? 9 - __builtin_clzll(a) / 8 : 1;
+    uint64_t a = eight_digits((uint32_t)high), b = eight_digits((uint32_t)low);
+    digits.head = a | ASCII_ZEROS;
+    digits.tail = b | ASCII_ZEROS;
+    digits.count = b != 0 ? 17 - __builtin_clzll(b) / 8
+        : a != 0          ? 9 - __builtin_clzll(a) / 8
+                          : 1;
 #endif
+    return digits;
+}
+
+/* Write all seventeen. */
+static inline void
+seventeen_put(char *out, const Seventeen *digits)
+{
+    out[0] = digits->first;
+    memcpy(out + 1, &digits->head, 8);
+    memcpy(out + 9, &digits->tail, 8);
 }
 
 /* Write value < 10**8 without leading zeros (8 bytes of room); return the end. */

@@ -42,90 +42,129 @@ floor_log2_pow10(int e)
     return (e * 1741647) >> 19;
 }
 
-/* The highest of three words, with the lowest bit set when anything below was cut off
- * ("rounding to odd", section 9.6). The lowest word is left out: g exceeds the true power
- * by at most one unit, so an exact product shows at most cp < 2**64 there. */
+/* floor(g * cp / 2**128) with the lowest bit set when anything was cut off ("rounding to
+ * odd", section 9.6). g = floor(10**-k * 2**r) + 1 has 128 bits here, two more than in the
+ * paper; it exceeds the true power by at most one unit, so an exact product shows at most
+ * cp < 2**64 in the lowest word, which is left out of the test. */
 static inline uint64_t
-round_to_odd(unsigned __int128 upper)
+multiply_round_to_odd(uint64_t g_high, uint64_t g_low, uint64_t cp)
 {
+    unsigned __int128 upper = (unsigned __int128)g_high * cp
+        + (uint64_t)(((unsigned __int128)g_low * cp) >> 64);
+
     return (uint64_t)(upper >> 64) | ((uint64_t)upper != 0);
 }
 
-/* The shortest digits of the finite nonzero double with these fields: the value is
- * *digits * 10**result. The digits may end in zeros. */
+/* The shortest digits of the double c * 2**q: its value is *digits * 10**result. The digits
+ * may end in zeros. No row of POWERS ends in ones, so adding one to it makes no carry. */
+static int
+shortest_exactly(uint64_t c, int q, int power_of_two, uint64_t *digits)
+{
+    uint64_t out = c & 1; /* the ends of the interval count only for even c */
+    uint64_t cb = c << 2, cb_left = cb - 2;
+    int k = floor_log10_pow2(q);
+
+    if (power_of_two) { /* the lower gap is half as wide */
+        cb_left = cb - 1;
+        k = floor_log10_three_quarters_pow2(q);
+    }
+    const Power *power = &POWERS[-k - POWERS_LOWEST];
+    uint64_t g_high = power->high, g_low = power->low + 1;
+    int shift = q + floor_log2_pow10(-k) + 1;
+    uint64_t v = multiply_round_to_odd(g_high, g_low, cb << shift);
+    uint64_t left = multiply_round_to_odd(g_high, g_low, cb_left << shift) + out;
+    uint64_t right = multiply_round_to_odd(g_high, g_low, (cb + 2) << shift) - out;
+    uint64_t s = v >> 2, tens = s / 10 * 10, half = (s << 2) + 2;
+    int low_fits = left <= tens << 2, high_fits = (tens + 10) << 2 <= right;
+
+    if (low_fits != high_fits) {
+        *digits = low_fits ? tens : tens + 10;
+        return k;
+    }
+    low_fits = left <= s << 2;
+    high_fits = (s + 1) << 2 <= right;
+    if (low_fits != high_fits)
+        *digits = low_fits ? s : s + 1;
+    else /* of two the nearer one, in the middle the even one */
+        *digits = s + (v > half || (v == half && (s & 1)));
+    return k;
+}
+
+/* The same, for the fields of a double. Nearly always 64 bits of the scaled value's
+ * fraction decide: with s its whole part and w half the width of the interval, a multiple
+ * of ten is the answer when it is nearer than w, and else the nearer one of s and s + 1,
+ * which is inside, because w is at least 1/2. What is too close to call is done exactly. */
 static inline int
 shortest_digits(uint64_t fraction, int biased, uint64_t *digits)
 {
     uint64_t c = biased ? fraction | (uint64_t)1 << 52 : fraction;
     int q = biased ? biased - 1075 : -1074;
-    uint64_t out = c & 1; /* the ends of the interval count only for even c */
-    uint64_t cb = c << 2, cb_left = cb - 2;
     int k = floor_log10_pow2(q);
-
-    if (fraction == 0 && biased > 1) { /* a power of two: the lower gap is half as wide */
-        cb_left = cb - 1;
-        k = floor_log10_three_quarters_pow2(q);
-    }
-    /* g = floor(10**-k * 2**r) + 1 with 128 bits, two more than the paper has; no row ends
-     * in ones, so there is no carry. */
     const Power *power = &POWERS[-k - POWERS_LOWEST];
-    uint64_t g_high = power->high, g_low = power->low + 1;
-    int shift = q + floor_log2_pow10(-k) + 1;
-    /* Four times the scaled value is g * cb * 2**shift in three words, of which the highest
-     * counts; the ends of the interval are g * (cb - cb_left) * 2**shift below it and
-     * g * 2 * 2**shift above. */
-    uint64_t cp = cb << shift;
-    unsigned __int128 low = (unsigned __int128)g_low * cp;
-    unsigned __int128 upper = (unsigned __int128)g_high * cp + (uint64_t)(low >> 64);
-    int below = shift + (int)(cb - cb_left) - 1, above = shift + 1;
-    unsigned __int128 step = ((unsigned __int128)g_high << below) | g_low >> (64 - below);
-    uint64_t v = round_to_odd(upper);
-    uint64_t left = round_to_odd(upper - step - ((uint64_t)low < g_low << below)) + out;
-    step = ((unsigned __int128)g_high << above) | g_low >> (64 - above);
-    uint64_t rest = (uint64_t)low + (g_low << above);
-    uint64_t right = round_to_odd(upper + step + (rest < (uint64_t)low)) - out;
-    uint64_t s = v >> 2, tens = s / 10 * 10, half = (s << 2) + 2;
-    int tens_down = left <= tens << 2, tens_up = (tens + 10) << 2 <= right;
-    int down = left <= s << 2, up = (s + 1) << 2 <= right;
-    /* Of s and s + 1: the one that fits, of two the nearer one, in the middle the even
-     * one. All of it without branches: random digits would mispredict them. */
-    int nearer = v > half || (v == half && (s & 1));
-    uint64_t fine = s + (uint64_t)(down != up ? up : nearer);
-    uint64_t coarse = tens + (tens_up ? 10 : 0);
+    int shift = q + floor_log2_pow10(-k) + 1; /* 1 to 4 */
+    uint64_t cp = c << shift;
+    unsigned __int128 scaled = (unsigned __int128)power->high * cp
+        + (uint64_t)(((unsigned __int128)(power->low + 1) * cp) >> 64);
+    uint64_t s = (uint64_t)(scaled >> 64), rest = (uint64_t)scaled;
+    uint64_t tens = s / 10 * 10;
+    /* In units of 2**-60; each is off by less than two. */
+    uint64_t below = (s - tens) << 60 | rest >> 4;
+    uint64_t above = ((uint64_t)10 << 60) - below;
+    uint64_t width = power->high >> (5 - shift);
+    int close = (below - width + 4 <= 8) | (above - width + 4 <= 8)
+        | (rest - ((uint64_t)1 << 63) + 4 <= 8) | (fraction == 0);
 
-    *digits = tens_down != tens_up ? coarse : fine;
+    if (__builtin_expect(close, 0))
+        return shortest_exactly(c, q, fraction == 0 && biased > 1, digits);
+    uint64_t coarse = tens + (above < width ? 10 : 0);
+    *digits = below < width || above < width ? coarse : s + (rest >> 63);
     return k;
 }
 
-/* Spell 0.d1d2... * 10**point with `count` digits, the last one not a zero. `text` holds
- * the 17 digits d1 d2 ... padded with zeros. */
+/* Spell 0.d1d2... * 10**point. */
 static inline char *
-spell_positional(char *out, const char *text, int count, int point)
+spell_positional(char *out, const Seventeen *digits, int point)
 {
     if (point <= 0) {
         memcpy(out, "0.000", 5);
         out += 2 - point;
-        memcpy(out, text, 17);
-        return out + count;
+        seventeen_put(out, digits);
+        return out + digits->count;
     }
-    if (count <= point) {
-        memcpy(out, text, 17);
+    if (digits->count <= point) {
+        seventeen_put(out, digits);
         memcpy(out + point, ".0", 2);
         return out + point + 2;
     }
-    memcpy(out, text, 17);
-    memcpy(out + point + 1, text + point, 17);
+    if (point <= 8) {
+        /* d2 to d17 where they stand behind the point; then, over their beginning, those
+         * before the point one place to the left, and the point. */
+        uint64_t before = ((uint64_t)1 << (8 * (point - 1))) - 1;
+        uint64_t word = (digits->head & before) | (uint64_t)'.' << (8 * (point - 1))
+            | (digits->head & ~before) << 8;
+        out[0] = digits->first;
+        memcpy(out + 2, &digits->head, 8);
+        memcpy(out + 10, &digits->tail, 8);
+        memcpy(out + 1, &word, 8);
+        return out + digits->count + 1;
+    }
+    char text[32];
+    seventeen_put(text, digits);
+    memcpy(out, text, 16);
+    memcpy(out + point + 1, text + point, 16);
     out[point] = '.';
-    return out + count + 1;
+    return out + digits->count + 1;
 }
 
+/* Spell d1.d2... * 10**exponent. */
 static inline char *
-spell_scientific(char *out, const char *text, int count, int exponent)
+spell_scientific(char *out, const Seventeen *digits, int exponent)
 {
-    out[0] = text[0];
+    out[0] = digits->first;
     out[1] = '.';
-    memcpy(out + 2, text + 1, 16);
-    out += count == 1 ? 1 : count + 1;
+    memcpy(out + 2, &digits->head, 8);
+    memcpy(out + 10, &digits->tail, 8);
+    out += digits->count == 1 ? 1 : digits->count + 1;
     *out++ = 'e';
     *out++ = exponent < 0 ? '-' : '+';
     if (exponent < 0)
@@ -174,7 +213,7 @@ static inline char *
 double_put(char *out, double value)
 {
     uint64_t bits, digits;
-    char text[40], *end;
+    char *end;
 
     memcpy(&bits, &value, 8);
     *out = '-';
@@ -204,10 +243,10 @@ double_put(char *out, double value)
         exponent--;
     }
     exponent += 16; /* d1.d2... * 10**exponent */
-    int count = digits17_put(text, digits);
+    Seventeen spelled = seventeen_digits(digits);
     if (exponent < -4 || exponent > 15)
-        return spell_scientific(out, text, count, exponent);
-    return spell_positional(out, text, count, exponent + 1);
+        return spell_scientific(out, &spelled, exponent);
+    return spell_positional(out, &spelled, exponent + 1);
 }
 
 #endif
