@@ -33,7 +33,7 @@ def test_an_empty_store_is_quiet(world):
     schedule = world.engine.schedule()
     assert schedule.quiet
     assert not schedule.runnable
-    assert schedule.next_at is schedule.skip_to is None
+    assert schedule.next_at is schedule.skip_to is schedule.skip_ms is None
 
 
 def test_a_queued_task_is_runnable(world):
@@ -51,6 +51,7 @@ def test_a_retry_is_skipped_to(world):
     schedule = world.engine.schedule()
     assert not schedule.runnable
     assert schedule.skip_to == schedule.next_at == T0 + 5000
+    assert schedule.skip_ms == 5000
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,47 @@ def test_the_time_of_a_store_never_runs_back(tmp_path):
         third = behind.submit()
         assert behind.task(third)["submitted_at"] == T0 + 1_000_500
         assert behind.task(first)["submitted_at"] == T0 + 1_000_000
+
+
+def test_a_decision_is_never_older_than_its_request(tmp_path):
+    """The helper refuses such an approval, so the run could not go on."""
+    path = tmp_path / "store"
+
+    def asking(job):
+        if job.continuation == "start":
+            return job.approval("k", "end", action(), 60_000)
+        return job.complete(job.wake["approval"]["status"])
+
+    with SqliteStore(path) as store:
+        ahead = World(store, start=T0 + 500)
+        ahead.program("p", asking)
+        workflow_id = ahead.start("p")
+        ahead.run()
+    with SqliteStore(path) as store:
+        behind = World(store, start=T0, prefix="2")
+        behind.programs, behind.digests = ahead.programs, ahead.digests
+        shown = behind.decide(workflow_id, "k")["approval"]
+        assert shown["decision"]["decided_at"] == shown["created_at"] == T0 + 500
+        behind.run()
+        assert behind.result(workflow_id)["output"] == "approved"
+
+
+def test_a_host_whose_clock_is_behind_skips_by_differences(tmp_path):
+    path = tmp_path / "store"
+    with SqliteStore(path) as store:
+        World(store, start=T0 + 1_000_000).submit()
+    with SqliteStore(path) as store:
+        behind = World(store, start=T0, prefix="2")
+        behind.program("p", lambda job: job.sleep("k", 5000, "end"))
+        behind.start("p")
+        behind.step()
+        behind.step()
+        schedule = behind.engine.schedule()
+        assert schedule.skip_to == T0 + 1_005_000
+        assert schedule.skip_ms == 5000
+        behind.clock.advance(5000)
+        assert behind.engine.pump() == 1
+        assert behind.engine.schedule().now == T0 + 1_005_000
 
 
 def test_two_hosts_with_different_clocks_agree_on_the_order(tmp_path):

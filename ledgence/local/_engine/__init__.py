@@ -42,8 +42,10 @@ Work, for each free slot.
 Time.
     ``engine.schedule()`` says what comes next: ``runnable`` (claim now), ``next_at``
     (sleep until then at the latest), ``quiet`` (nothing will happen without a
-    command), ``skip_to`` (where a skipping clock may move; only when nothing runs and
-    nothing is due, so never past the deadline of a running attempt: S10).
+    command), ``skip_ms`` (how far a skipping clock may be moved; only when nothing runs
+    and nothing is due, so never past the deadline of a running attempt: S10). All times
+    are the store's; the host's own clock may be behind them, so it is moved by
+    differences.
 
 Wake-ups.
     The ``listener`` is called after each commit with its ``Effects``: ``runnable``

@@ -14,10 +14,6 @@ from ledgence.local._engine._ports import Clock, Due, Rows
 
 __all__ = ["HostClock", "ManualClock", "SystemClock", "skip_target"]
 
-# The store is told of time in steps of this size; after a crash together with a clock
-# that was set back, time may run back by less than one step.
-_FLOOR_STEP_MS = 1_000
-
 
 class SystemClock:
     """The clock of the machine."""
@@ -72,7 +68,7 @@ class HostClock:
         """Return the time of a transaction that writes."""
         floor = rows.clock_floor()
         now = self._at_least(floor)
-        if now - floor >= _FLOOR_STEP_MS:
+        if now > floor:
             rows.raise_clock_floor(now)
         return now
 

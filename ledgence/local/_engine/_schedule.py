@@ -52,8 +52,18 @@ class Schedule:
 
     @property
     def skip_to(self) -> int | None:
-        """Where a skipping clock may move now; None while the host is not idle."""
+        """The time that may be skipped to now; None while the host is not idle."""
         return skip_target(self.due, self.now)
+
+    @property
+    def skip_ms(self) -> int | None:
+        """How far a skipping clock may move now; None while the host is not idle.
+
+        A clock is moved by this, not to ``skip_to``: times are the store's, and the
+        clock of a host may be behind them.
+        """
+        target = self.skip_to
+        return None if target is None else target - self.now
 
     @property
     def quiet(self) -> bool:
