@@ -11,6 +11,7 @@ from ledgence.worker import _process
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["LedgenceHandler", "get_logger"]
@@ -26,6 +27,18 @@ def get_logger(name: str) -> logging.Logger:
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
     return logger
+
+
+# What makes a frame of a record, once it is loaded.
+_build: "Callable[[logging.LogRecord, int, int], bytes | None] | None" = None
+
+
+def _load() -> "Callable[[logging.LogRecord, int, int], bytes | None]":
+    global _build  # noqa: PLW0603 - an import statement for each record is slow
+    from ledgence.worker._log_records import build  # noqa: PLC0415 - see above
+
+    _build = build
+    return build
 
 
 class LedgenceHandler(logging.Handler):
@@ -47,9 +60,7 @@ class LedgenceHandler(logging.Handler):
             return
         record.__dict__[_MARK] = True
         try:
-            from ledgence.worker import _log_records  # noqa: PLC0415 - see above
-
-            frame = _log_records.build(record, sink.protocol, sink.limit)
+            frame = (_build or _load())(record, sink.protocol, sink.limit)
         except Exception:  # noqa: BLE001 - a record never fails its program
             frame = None
         if frame is None:

@@ -23,6 +23,8 @@ def test_the_module_says_what_is_installed(capsys):
     assert facts["protocols"] == "1, 2, 3"
     assert facts["frame bytes"].startswith("2097152")
     assert facts["python"].startswith(sys.version.split()[0])
+    assert facts["workflow max state bytes"] == "65536"
+    assert facts["workflow value depth"] == "64"
 
 
 def test_the_module_works_where_nothing_is_installed(monkeypatch):

@@ -117,15 +117,88 @@ def test_big_records_from_before_the_first_frame_are_left_to_the_thread(pipe, sh
     assert pipe.read_lines(3) == [b"ready\n", log(0, BIG), log(1)]
 
 
-def test_small_records_are_written_by_their_own_thread(pipe, shared):
+@pytest.fixture
+def no_thread(monkeypatch):
+    """A writer whose thread never comes."""
+    called = []
+    monkeypatch.setattr(
+        module._thread, "start_new_thread", lambda *call: called.append(call)
+    )
+    return called
+
+
+def test_small_records_are_gathered_for_the_next_control_frame(pipe, shared, no_thread):
     shared.control(b"ready\n")
-    before = threading.active_count()
-    for number in range(50):
+    for number in range(20):
         shared.emit(log(number))
-    lines = pipe.read().splitlines(keepends=True)
-    assert lines == [b"ready\n", *map(log, range(50))]
-    assert shared._work is None
-    assert threading.active_count() == before
+    assert pipe.read() == b"ready\n"
+    shared.control(b"result\n")
+    assert pipe.read() == b"".join([*map(log, range(20)), b"result\n"])
+    assert len(no_thread) == 1
+
+
+def test_the_record_that_finds_the_batch_full_writes_it(pipe, shared, no_thread):
+    shared.control(b"ready\n")
+    for number in range(1, 5):
+        shared.emit(log(number, 1100))
+    assert pipe.read() == b"ready\n" + b"".join(log(n, 1100) for n in (1, 2, 3))
+    assert list(shared._waiting) == [log(4, 1100)]
+
+
+def test_a_batch_of_exactly_what_a_pipe_takes_is_one(pipe, shared, no_thread):
+    shared.control(b"ready\n")
+    for size in (4000, 96, 1):
+        shared.emit(b"x" * (size - 1) + b"\n")
+    assert pipe.read() == b"ready\n" + b"x" * 3999 + b"\n" + b"x" * 95 + b"\n"
+    assert list(shared._waiting) == [b"\n"]
+
+
+def test_records_that_nobody_comes_for_are_written_by_the_thread(pipe, shared):
+    shared.control(b"ready\n")
+    for turn in range(3):
+        shared.emit(log(turn))
+        shared.emit(log("more"))
+        assert pipe.read_lines(2 if turn else 3)[-2:] == [log(turn), log("more")]
+
+
+def test_the_thread_rests_when_there_is_no_work_and_comes_when_called(
+    pipe, shared, monkeypatch
+):
+    monkeypatch.setattr(module, "_QUIET_TICKS", 2)
+    monkeypatch.setattr(module, "_TICK_SECONDS", 0.001)
+    shared.control(b"ready\n")
+    assert pipe.read() == b"ready\n"
+    for turn in range(5):
+        shared.emit(log(turn))
+        assert pipe.read_lines(1) == [log(turn)]
+        await_true(lambda: not shared._awake)
+
+
+def test_what_waits_can_be_flushed_before_the_process_ends(pipe, shared, no_thread):
+    shared.flush()
+    shared.control(b"ready\n")
+    shared.emit(log(0))
+    shared._busy = True
+    shared.flush()  # somebody else is writing
+    assert pipe.read() == b"ready\n"
+    shared._busy = False
+    shared.flush()
+    assert pipe.read() == log(0)
+
+
+def test_records_beyond_the_batch_are_flushed_in_batches(pipe, shared, no_thread):
+    for number in range(60):
+        shared.emit(log(number, 200))
+    shared.control(b"ready\n")
+    assert pipe.read() == b"".join([b"ready\n", *(log(n, 200) for n in range(60))])
+
+
+def test_64_small_records_are_a_full_batch_too(pipe, shared, no_thread):
+    shared.control(b"ready\n")
+    for _ in range(65):
+        shared.emit(b"x\n")
+    assert pipe.read() == b"ready\n" + b"x\n" * 64
+    assert len(shared._waiting) == 1
 
 
 def test_big_records_are_written_by_the_thread_in_order(pipe, shared):
@@ -188,14 +261,22 @@ def test_a_control_frame_overtakes_all_but_the_record_under_way(pipe, shared):
     assert done.is_set()
 
 
-def test_closing_discards_what_waits_and_drops_what_follows(pipe, shared):
+def test_closing_discards_what_has_to_wait_and_drops_what_follows(pipe, shared):
     for number in range(3):
-        shared.emit(log(number))
+        shared.emit(log(number))  # before the ready frame
     shared.close(b"closing\n")
     shared.emit(log("late"))
     assert pipe.read() == b"closing\n"
     assert shared.dropped == 4
     assert not shared._waiting
+
+
+def test_closing_writes_what_can_be_written_at_once(pipe, shared, no_thread):
+    shared.control(b"ready\n")
+    shared.emit(log(0))
+    shared.close(b"closing\n")
+    assert pipe.read() == b"ready\n" + log(0) + b"closing\n"
+    assert shared.dropped == 0
 
 
 def test_the_counter_saturates(shared):
@@ -205,15 +286,19 @@ def test_the_counter_saturates(shared):
     assert shared.dropped == 2**64 - 1
 
 
-def test_a_broken_pipe_drops_records_and_fails_control_frames(pipe, shared):
+def test_a_broken_pipe_drops_records_and_fails_control_frames(pipe, shared, no_thread):
     shared.control(b"ready\n")
     os.close(pipe.read_end)
     pipe.read_end = -1
     shared.emit(log(0))
     shared.emit(log(1))
+    shared.flush()
     assert shared.dropped == 2
-    with pytest.raises(BrokenPipeError):
-        shared.control(b"result\n")
+    shared.emit(log(2))
+    assert shared.dropped == 3
+    for _ in range(2):  # and does not wait for its turn the second time
+        with pytest.raises(BrokenPipeError):
+            shared.control(b"result\n")
 
 
 def test_a_pipe_that_breaks_under_the_thread_drops_what_waits(pipe, shared):
@@ -230,7 +315,9 @@ def test_a_pipe_that_breaks_under_the_thread_drops_what_waits(pipe, shared):
         shared.control(b"result\n")
 
 
-def test_a_thread_that_interrupts_itself_drops_its_record(pipe, shared, monkeypatch):
+def test_a_thread_that_interrupts_itself_drops_its_record(
+    pipe, shared, no_thread, monkeypatch
+):
     """A signal handler logs while its thread is inside the writer."""
     shared.control(b"ready\n")
     write = module.write_all
@@ -239,25 +326,60 @@ def test_a_thread_that_interrupts_itself_drops_its_record(pipe, shared, monkeypa
         shared.emit(log("from the handler"))
         write(descriptor, frame)
 
-    monkeypatch.setattr(module, "write_all", interrupted)
     shared.emit(log("from the program"))
+    monkeypatch.setattr(module, "write_all", interrupted)
+    shared.flush()
     assert pipe.read() == b"ready\n" + log("from the program")
     assert shared.dropped == 1
 
 
-def test_an_exception_inside_the_writer_leaves_it_usable(pipe, shared, monkeypatch):
-    """A signal handler raises while its thread is inside the writer."""
+def test_a_control_frame_that_is_interrupted_takes_the_record(
+    pipe, shared, no_thread, monkeypatch
+):
+    """A signal handler logs while its thread writes a result."""
     shared.control(b"ready\n")
+    write = module.write_all
 
     def interrupted(descriptor, frame):
-        raise KeyboardInterrupt
+        if frame == b"result\n":
+            shared.emit(log("from the handler"))
+        write(descriptor, frame)
 
+    monkeypatch.setattr(module, "write_all", interrupted)
+    shared.control(b"result\n")
+    assert pipe.read() == b"ready\nresult\n" + log("from the handler")
+
+
+@pytest.mark.parametrize("where", ["emit", "flush", "before", "control"])
+def test_an_exception_inside_the_writer_leaves_it_usable(
+    pipe, shared, no_thread, monkeypatch, where
+):
+    """A signal handler raises while its thread is inside the writer."""
+    shared.control(b"ready\n")
+    write = module.write_all
+
+    def interrupted(descriptor, frame):
+        if (where == "control") == (frame == b"result\n"):
+            raise KeyboardInterrupt
+        write(descriptor, frame)
+
+    shared.emit(log(0, 0 if where != "emit" else 4000))
+    if where == "control":
+        shared.flush()
+    act = {
+        "emit": lambda: shared.emit(log(1, 4000)),
+        "flush": shared.flush,
+        "before": lambda: shared.control(b"result\n"),
+        "control": lambda: shared.control(b"result\n"),
+    }
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_all", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            shared.emit(log(0))
-    shared.emit(log(1))
-    assert pipe.read() == b"ready\n" + log(1)
+            act[where]()
+    assert pipe.read().startswith(b"ready\n")
+    shared.emit(log(2))
+    shared.control(b"result\n")
+    assert pipe.read().endswith(log(2) + b"result\n")
 
 
 def test_frames_of_many_threads_never_interleave(pipe, shared):
@@ -314,9 +436,9 @@ def test_a_pipe_takes_what_posix_promises():
         os.close(write_end)
 
 
-def test_a_file_takes_anything(tmp_path):
+def test_a_file_takes_large_batches(tmp_path):
     with (tmp_path / "frames").open("wb") as file:
-        assert Outlet(file.fileno()).takes(1 << 30)
+        assert Outlet(file.fileno()).takes(65_536)
 
 
 def test_a_socket_or_a_terminal_takes_nothing_without_the_thread():

@@ -58,9 +58,11 @@ def main(arguments: "Sequence[str]", source: int, sink: int) -> int:
     channel.stop_child()
     writer.control(ready(version, os.getpid(), python))
     session = Session(channel, writer, version)
-    return session.serve(
-        LineReader(channel, flags.max_input_bytes), handler, flags.max_output_bytes
-    )
+    lines = LineReader(channel, flags.max_input_bytes)
+    try:
+        return session.serve(lines, handler, flags.max_output_bytes)
+    finally:
+        writer.flush()  # also when something ends the process in another way
 
 
 def ready(version: int, process_id: int, python: str) -> bytes:

@@ -3,19 +3,19 @@
 ``PlainWriter`` serves protocol 1, which has no logs. ``SharedWriter`` carries optional
 log frames beside the control frames:
 
-* whoever has a frame writes it himself, as long as nobody else is writing and, for a
-  log frame, as long as that cannot block: neither a result nor an ordinary record pays
-  for a hand-off to another thread;
-* what cannot be written at once waits, within bounds, for a thread that is started for
-  the first such record;
-* a control frame overtakes all that waits: at most the one record that is being
-  written precedes it.
+* a control frame is written by the thread that has it, at once: a result pays for no
+  hand-off;
+* log frames are gathered and written together, by whoever comes along: the record that
+  finds the batch full, the next control frame, or, within a hundredth of a second, a
+  thread that is started for the first record;
+* only that thread ever does a write of logs that may block. Meanwhile records wait
+  within bounds, and a control frame overtakes all of them: at most the one record that
+  is being written precedes it.
 """
 
 import _thread
 import os
 import stat
-import sys
 from collections import deque
 
 from ledgence.worker import _stdlib
@@ -29,6 +29,9 @@ MAX_WAITING_RECORDS = 64
 MAX_WAITING_BYTES = 1_048_576
 LOG_FRAME_BYTES = 16_384
 _MAX_COUNT = 2**64 - 1
+_TICK_SECONDS = 0.01  # how long a record may wait for company
+_FILE_BATCH_BYTES = 65_536
+_QUIET_TICKS = 100  # without work, before the thread rests until it is called
 
 
 def write_all(descriptor: int, frame: bytes) -> None:
@@ -54,6 +57,9 @@ class PlainWriter:
     def close(self, frame: bytes) -> None:
         """Write the last frame."""
         self.control(frame)
+
+    def flush(self) -> None:
+        """Nothing ever waits here."""
 
 
 class SharedWriter:
@@ -83,12 +89,14 @@ class SharedWriter:
         self._turn: _thread.LockType | None = None  # a control frame waits for it
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._work: _thread.LockType | None = None  # locked while the thread rests
+        self._call: _thread.LockType | None = None  # released to call the thread
+        self._awake = False  # whether the thread looks here within a tick
+        self._urgent = False  # whether it must not wait for the tick
         self._outlet: Outlet | None = None
         channel.when_forked.append(self._leave_child)
 
     def control(self, frame: bytes) -> None:
-        """Write a frame completely, before every record that still waits.
+        """Write a frame completely, before every record that has to wait.
 
         Raises:
             OSError: The pipe is broken.
@@ -98,32 +106,54 @@ class SharedWriter:
         me = _thread.get_ident()
         with self._lock:
             self._holder = me
-            if self._busy:
-                turn = self._turn = _thread.allocate_lock()
-                turn.acquire()
-            self._busy = True
-            self._holder = 0
+            try:
+                if self._busy:
+                    turn = self._turn = _thread.allocate_lock()
+                    turn.acquire()
+                elif self._waiting:
+                    self._flush()
+                self._busy = True
+            finally:
+                self._holder = 0
         if turn is not None:
             turn.acquire()  # the thread hands over after the record that it writes
-        write_all(self._channel.sink, frame)
-        with self._lock:
-            self._holder = me
-            self._busy = False
+        try:
+            write_all(self._channel.sink, frame)
             self._open = True
-            if self._waiting:
-                self._flush()
-            self._holder = 0
+        finally:
+            with self._lock:
+                self._holder = me
+                self._busy = False
+                try:
+                    if self._waiting:
+                        self._flush()
+                    if self._waiting:
+                        self._wake(urgent=True)
+                finally:
+                    self._holder = 0
 
     def close(self, frame: bytes) -> None:
-        """Discard what waits and write the last frame."""
+        """Write the last frame; records that have to wait are discarded."""
+        self.flush()
         with self._lock:
             self._over = True
             self._count(len(self._waiting))
             self._waiting.clear()
         self.control(frame)
 
+    def flush(self) -> None:
+        """Write the records that can be written at once, as before the process ends."""
+        me = _thread.get_ident()
+        with self._lock:
+            self._holder = me
+            try:
+                if not self._busy:
+                    self._flush()
+            finally:
+                self._holder = 0
+
     def emit(self, frame: bytes) -> None:
-        """Write or queue a log frame, or drop it; never block."""
+        """Take a log frame, to be written soon, or drop it; never block."""
         me = _thread.get_ident()
         if self._over or self._holder == me:
             # The second: a signal handler or a finalizer has interrupted this very
@@ -133,8 +163,7 @@ class SharedWriter:
         with self._lock:
             self._holder = me
             try:
-                if self._over or not (self._write_now(frame) or self._queue(frame)):
-                    self._count(1)
+                self._take(frame)
             finally:
                 self._holder = 0
 
@@ -145,81 +174,120 @@ class SharedWriter:
     def _count(self, records: int) -> None:
         self.dropped = min(self.dropped + records, _MAX_COUNT)
 
-    def _write_now(self, frame: bytes) -> bool:
-        """Write at once if that keeps the order and cannot block."""
-        if self._busy or self._waiting or not self._open:
-            return False
-        outlet = self._outlet
-        if outlet is None:
-            outlet = self._outlet = Outlet(self._channel.sink)
-        if not outlet.takes(len(frame)):
-            return False
-        self._write_record(frame)
-        return True
-
-    def _write_record(self, frame: bytes) -> None:
-        try:
-            write_all(self._channel.sink, frame)
-        except OSError:
-            # A record may be lost. The next control frame meets the broken pipe.
-            self._over = True
-            self._count(1)
-
-    def _queue(self, frame: bytes) -> bool:
-        size = self._waiting_bytes + len(frame)
+    def _take(self, frame: bytes) -> None:
+        """Gather a record, and see to it that somebody writes it."""
+        size = len(frame)
+        if self._open and not self._busy:
+            outlet = self._outlet or self._find_outlet()
+            if self._is_full(size, outlet):
+                self._flush()
+            if self._is_full(size, outlet):
+                self._wake(urgent=True)
+            elif not self._awake:
+                self._wake(urgent=False)
+        size += self._waiting_bytes
         if len(self._waiting) >= MAX_WAITING_RECORDS or size > MAX_WAITING_BYTES:
-            return False
+            self._count(1)
+            return
         self._waiting.append(frame)
         self._waiting_bytes = size
-        if self._open and not self._busy:
-            self._wake()
-        return True
 
-    def _next(self) -> bytes:
-        frame = self._waiting.popleft()
-        self._waiting_bytes -= len(frame)
-        return frame
+    def _is_full(self, size: int, outlet: "Outlet") -> bool:
+        """Whether the batch cannot take another record."""
+        if self._waiting_bytes + size > outlet.largest:
+            return True
+        return len(self._waiting) >= MAX_WAITING_RECORDS
+
+    def _find_outlet(self) -> "Outlet":
+        self._outlet = Outlet(self._channel.sink)
+        return self._outlet
 
     def _flush(self) -> None:
-        """After a control frame: write what cannot block, leave the rest to the thread.
+        """Write whole records for as long as that cannot block."""
+        if self._over or not self._open:
+            return
+        outlet = self._outlet or self._find_outlet()
+        while batch := self._next_batch(outlet.largest):
+            size = sum(map(len, batch))
+            if not outlet.takes(size):
+                return
+            for _ in batch:
+                self._waiting.popleft()
+            self._waiting_bytes -= size
+            self._write_records(b"".join(batch), len(batch))
 
-        This is the way of the records that were emitted before the ready frame.
-        """
-        outlet = self._outlet
-        if outlet is None:
-            outlet = self._outlet = Outlet(self._channel.sink)
-        while self._waiting and outlet.takes(len(self._waiting[0])):
-            self._write_record(self._next())
-        if self._waiting:
-            self._wake()
+    def _next_batch(self, largest: int) -> list[bytes]:
+        """The first waiting records, as many as fit into so many bytes."""
+        if self._waiting_bytes <= largest:
+            return list(self._waiting)
+        batch: list[bytes] = []
+        for frame in self._waiting:
+            largest -= len(frame)
+            if largest < 0:
+                break
+            batch.append(frame)
+        return batch
 
-    def _wake(self) -> None:
-        if self._work is None:
-            self._work = _thread.allocate_lock()
+    def _write_records(self, frames: bytes, count: int) -> None:
+        try:
+            write_all(self._channel.sink, frames)
+        except OSError:
+            # Records may be lost. The next control frame meets the broken pipe.
+            self._over = True
+            self._count(count)
+
+    def _wake(self, *, urgent: bool) -> None:
+        """Make sure that the thread comes within a tick, or at once."""
+        self._awake = True
+        self._urgent = self._urgent or urgent
+        if self._call is None:
+            self._call = _thread.allocate_lock()
             # A bare thread: it never calls the program, and threading is not needed.
-            _thread.start_new_thread(self._write_waiting, (self._work,))
-        elif self._work.locked():
-            self._work.release()
+            _thread.start_new_thread(self._work, (self._call,))
+        elif self._call.locked():
+            self._call.release()
 
-    def _write_waiting(self, work: _thread.LockType) -> None:
-        """The thread: one record after the other, for ever."""
+    def _work(self, call: _thread.LockType) -> None:
+        """The thread, for ever: rest until called, then look around tick by tick."""
         while True:
-            work.acquire()
-            while self._write_one():
-                pass
+            call.acquire()
+            quiet = 0
+            while quiet < _QUIET_TICKS or not self._may_rest():
+                if not self._urgent:
+                    call.acquire(timeout=_TICK_SECONDS)
+                quiet = 0 if self._write_waiting() else quiet + 1
+
+    def _may_rest(self) -> bool:
+        me = _thread.get_ident()
+        with self._lock:
+            self._holder = me
+            self._awake = len(self._waiting) > 0
+            self._holder = 0
+        return not self._awake
+
+    def _write_waiting(self) -> bool:
+        """Write all that waits, in the thread; whether there was anything."""
+        found = False
+        while self._write_one():
+            found = True
+        return found
 
     def _write_one(self) -> bool:
         me = _thread.get_ident()
         frame = None
         with self._lock:
             self._holder = me
-            if self._waiting and not (self._busy or self._over):
-                self._busy = True
-                frame = self._next()
+            self._urgent = False
+            if not self._busy:
+                self._flush()
+                if self._waiting and not self._over:
+                    self._busy = True
+                    frame = self._waiting.popleft()
+                    self._waiting_bytes -= len(frame)
             self._holder = 0
         if frame is None:
             return False
-        self._write_record(frame)
+        self._write_records(frame, 1)
         with self._lock:
             self._holder = me
             turn, self._turn = self._turn, None
@@ -237,24 +305,28 @@ class SharedWriter:
 
 
 class Outlet:
-    """Tells whether a small frame can be written to a descriptor without blocking."""
+    """Tells whether some bytes can be written to a descriptor without blocking.
+
+    Attributes:
+        largest: The most bytes that can ever be written so; -1 for none.
+    """
 
     def __init__(self, descriptor: int) -> None:
-        self._largest = -1
+        self.largest = -1
         try:
             mode = os.fstat(descriptor).st_mode
             select = _stdlib.load("select")
         except (OSError, ImportError):
             return
         if stat.S_ISREG(mode):
-            self._largest = sys.maxsize
+            self.largest = _FILE_BATCH_BYTES
         elif stat.S_ISFIFO(mode):
             # POSIX: a pipe that polls as writable takes this much without blocking.
-            self._largest = select.PIPE_BUF
+            self.largest = select.PIPE_BUF
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
         self._poll = poll.poll
 
     def takes(self, size: int) -> bool:
         """Whether that many bytes can be written at once."""
-        return size <= self._largest and bool(self._poll(0))
+        return size <= self.largest and bool(self._poll(0))
