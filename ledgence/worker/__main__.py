@@ -1,10 +1,11 @@
-"""``python -m ledgence.worker``: what is installed, and which twin runs."""
+"""``python -m ledgence.worker``: what is installed, which twin runs, the limits."""
 
 import sys
 from importlib import metadata
 
 from ledgence.worker import _log_records, _profile, bootstrap
 from ledgence.worker._runner import options, writer
+from ledgence.worker.workflow import _limits
 
 
 def describe() -> str:
@@ -24,6 +25,11 @@ def describe() -> str:
         "log frame bytes": writer.LOG_FRAME_BYTES,
         "log message characters": _log_records.MAX_MESSAGE,
         "waiting log records": writer.MAX_WAITING_RECORDS,
+    }
+    facts |= {
+        "workflow " + name.lower().replace("_", " "): value
+        for name, value in vars(_limits).items()
+        if type(value) is int
     }
     return "".join(f"{name}: {value}\n" for name, value in facts.items())
 
