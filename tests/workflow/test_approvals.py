@@ -54,6 +54,7 @@ def test_an_action_has_a_name_a_version_and_arguments():
         "version": "1",
         "arguments": found.arguments,
     }
+    assert list(found.to_dict()) == ["arguments", "name", "version"]
     assert found.arguments is not found.arguments
     assert repr(found) == "ApprovalAction('a', version='1')"
 

@@ -131,12 +131,9 @@ class ApprovalAction:
         return arguments
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"name", "version", "arguments"}`` as a fresh dict."""
-        return {
-            "name": self._name,
-            "version": self._version,
-            "arguments": self.arguments,
-        }
+        """Return ``{"arguments", "name", "version"}`` as a fresh dict."""
+        whole: dict[str, Any] = thaw(self._encoded)
+        return whole
 
     def encoded(self) -> bytes:
         """Return the canonical bytes of the action."""
@@ -267,9 +264,9 @@ class Approval:
 
     @property
     def scope(self) -> dict[str, str]:
-        """``{"tenant_id", "namespace"}`` of the workflow."""
+        """``{"namespace", "tenant_id"}`` of the workflow."""
         tenant, namespace = self._snapshot.scope
-        return {"tenant_id": tenant, "namespace": namespace}
+        return {"namespace": namespace, "tenant_id": tenant}
 
     @property
     def workflow_id(self) -> str:
