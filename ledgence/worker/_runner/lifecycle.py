@@ -5,7 +5,6 @@ forked child must not touch what it shares with its parent.
 """
 
 import asyncio
-import signal
 from asyncio import constants
 
 from ledgence.worker._runner.loops import RunnerLoop, new_loop
@@ -13,6 +12,7 @@ from ledgence.worker._runner.loops import RunnerLoop, new_loop
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Coroutine
     from types import FrameType
     from typing import Any, TypeVar
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from ledgence.worker._runner.loops import Waker
 
     T = TypeVar("T")
+else:
+    import _signal  # without the enumerations of signal, which cost 10 us a call
+
+_SIGINT = _signal.SIGINT
+_DEFAULT = _signal.default_int_handler
 
 # From 3.12 on asyncio.run bounds the wait for the default executor's threads.
 _JOIN_SECONDS: "list[float]" = [
@@ -46,11 +51,11 @@ def run(main: "Coroutine[Any, Any, T]", channel: "Channel", waker: "Waker") -> "
 
 
 def _run_task(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[T]") -> "T":
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if _signal.getsignal(_SIGINT) is not _DEFAULT:
         return loop.run_until_complete(task)
     interrupt = _Interrupt(loop, task)
     handler = interrupt.handle
-    signal.signal(signal.SIGINT, handler)
+    _signal.signal(_SIGINT, handler)
     try:
         return loop.run_until_complete(task)
     except asyncio.CancelledError:
@@ -58,8 +63,8 @@ def _run_task(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[T]") -> "T":
             raise KeyboardInterrupt from None
         raise
     finally:
-        if signal.getsignal(signal.SIGINT) is handler:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if _signal.getsignal(_SIGINT) is handler:
+            _signal.signal(_SIGINT, _DEFAULT)
 
 
 class _Interrupt:

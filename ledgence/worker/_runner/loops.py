@@ -22,7 +22,7 @@ TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sized
     from concurrent.futures import ThreadPoolExecutor
     from typing import Any
     from weakref import WeakSet
@@ -118,6 +118,9 @@ class LateSelector(selectors.BaseSelector):
         self._real: selectors.BaseSelector | None = None
         # The protocol's input, while a reply is awaited in the loop.
         self._keys: dict[Any, selectors.SelectorKey] = {}
+        # The loop's own, which it never replaces.
+        self.ready: Sized = ()
+        self.signal_handlers: Sized = ()
 
     @property
     def is_late(self) -> bool:
@@ -171,14 +174,12 @@ class LateSelector(selectors.BaseSelector):
         """Wait for a descriptor, a wake-up, or the time."""
         if self._real is not None:
             return self._real.select(timeout)
-        if (
-            timeout is not None
-            and timeout <= 0
-            and not self._loop.must_poll(self._keys)
-        ):
+        if timeout == 0 and not self._keys and not self.signal_handlers:
+            # There is nothing to find: threads put their callbacks into the loop before
+            # they wake it, and only signals come through the pipe itself.
             return []
         self._waker.open()
-        if self._loop.has_work():
+        if self.ready:
             timeout = 0  # a thread added it before there was anything to wake us with
         found = self._waker.wait(timeout, source=bool(self._keys))
         return [(self._key(descriptor), selectors.EVENT_READ) for descriptor in found]
@@ -210,7 +211,8 @@ class LateSelector(selectors.BaseSelector):
                 self.register(key.fileobj, key.events, key.data)
 
     def close(self) -> None:
-        """Forget all descriptors."""
+        """Forget all descriptors; and the loop, or each would be left to the collector."""
+        del self._loop
         self._keys.clear()
         if self._real is not None:
             self._real.close()
@@ -244,6 +246,8 @@ class RunnerLoop(asyncio.SelectorEventLoop):
         self._waker = waker
         self._late = LateSelector(self, waker)
         super().__init__(self._late)
+        self._late.ready = self._ready
+        self._late.signal_handlers = self._signal_handlers
 
     # The self-pipe belongs to the waker: what the base class does with its own.
 
@@ -269,18 +273,6 @@ class RunnerLoop(asyncio.SelectorEventLoop):
     def wake_up_data(self) -> "tuple[asyncio.Handle, None]":
         """What a selector's key carries: what to do when the loop is woken."""
         return asyncio.Handle(self._read_from_self, (), self), None
-
-    def has_work(self) -> bool:
-        """Whether a callback is ready to run."""
-        return bool(self._ready)
-
-    def must_poll(self, keys: "Mapping[Any, Any]") -> bool:
-        """Whether a look at the descriptors can find anything at all.
-
-        Threads put their callbacks into the loop before they wake it. Only signals
-        come through the self-pipe itself.
-        """
-        return bool(keys or self._signal_handlers)
 
     def is_spent(self) -> bool:
         """Whether the teardown of ``asyncio.run`` would find nothing to do."""
