@@ -222,9 +222,18 @@ def test_control_calls_need_the_loop_of_the_activation():
 
 def test_without_a_loop_the_error_names_the_loop():
     async def call(ctx):
-        return str(await asyncio.to_thread(lambda: refused(ctx.complete, 1)))
+        async def inside():
+            return str(refused(ctx.complete, 1))
 
-    assert "controller event loop" in within(call)
+        return [
+            str(await asyncio.to_thread(lambda: refused(ctx.complete, 1))),
+            await asyncio.to_thread(lambda: asyncio.run(inside())),
+        ]
+
+    none, another = within(call)
+    assert "controller event loop" in none
+    assert "no event loop is running here" in none
+    assert "another event loop is running here" in another
 
 
 def test_a_context_is_made_inside_a_running_loop():

@@ -64,8 +64,10 @@ class Exchange:
         name = boundary.get()
         if name is not None:
             raise PlacementError("inside_callable", f"inside {name}")
-        if _get_running_loop() is not self.loop:
-            raise PlacementError("wrong_loop")
+        running = _get_running_loop()
+        if running is not self.loop:
+            found = "no event loop is" if running is None else "another event loop is"
+            raise PlacementError("wrong_loop", f"{found} running here")
         if self.closed:
             raise PlacementError("context_closed")
         if self.failed:
