@@ -2,6 +2,7 @@
 #
 #   make run        run the example program on real webhook deliveries
 #   make test       the whole suite, on the compiled twin and on the pure one
+#                   (ARGS="tests/unit -k depth" narrows it)
 #   make format     rewrite the sources with ruff
 #   make check      lint and types: ruff, mypy --strict, pyright
 #   make coverage   line and branch coverage of the package
@@ -17,6 +18,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 CASES ?= 1000000
 JOBS ?= 2
+ARGS ?=
 PYTEST := $(PY) -m pytest -n $(JOBS)
 SOURCES := pyproject.toml setup.py $(wildcard native/*)
 
@@ -50,11 +52,11 @@ test: test-native test-pure
 
 test-native: $(VENV)/.test
 	@$(PY) -c 'from ledgence.worker._profile import IMPLEMENTATION as i; print("== the suite on the", i, "twin")'
-	$(PYTEST)
+	$(PYTEST) $(ARGS)
 
 test-pure: $(VENV)/.test
 	@echo "== the suite on the pure twin, forced"
-	LEDGENCE_PURE_PYTHON=1 $(PYTEST)
+	LEDGENCE_PURE_PYTHON=1 $(PYTEST) $(ARGS)
 
 format: $(VENV)/.lint
 	$(PY) -m ruff format .
