@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.local_cli import ROOT
-from tests.support.samples import run_page
+from tests.support.samples import blocks, run_page
 
 # Pages whose samples begin in an empty directory.
 APART = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "reference" / "cli.md"]
@@ -65,3 +65,20 @@ def test_output_that_the_page_does_not_show_fails_unless_it_is_elided(tmp_path):
         run_page(page, tmp_path)
     page.write_text("```console\n$ echo a; echo b\na\n...\n```\n")
     assert run_page(page, tmp_path) == 1
+
+
+def python_blocks(page):
+    return [b.text for b in blocks(page) if b.language == "python" and not b.title]
+
+
+def test_the_first_program_of_the_readme_works():
+    (source,) = python_blocks(ROOT / "README.md")
+    names = {"__name__": "readme"}
+    exec(source, names)
+    output = names["handle"]({"data": {"id": "INV-1", "lines": [2, 3]}})
+    assert output == {"id": "INV-1", "total": 5}
+
+
+def test_the_sample_of_the_json_profile_holds():
+    (source,) = python_blocks(ROOT / "docs" / "topics" / "json-profile.md")
+    exec(source, {})
