@@ -1,4 +1,4 @@
-/* Eight code points to UTF-8 in a few instructions: the steps of wide.h for SSSE3.
+/* Sixteen code points to UTF-8 in a few instructions: the steps of wide.h for SSSE3.
  *
  * Each code point is spread out in a lane of its own, with the bytes of its UTF-8 form
  * first; one shuffle then closes the gaps. Which one is found in a table by the lengths of
@@ -154,152 +154,171 @@ shuffle_eight(char *at, __m128i codes)
         _mm_unpackhi_epi16(pair, pair));
 }
 
-/* The lanes of code points that need an escape or are surrogates. */
+/* The lanes of code points that need an escape. */
 static inline __m128i
-special_eight(__m128i codes)
+escapes_eight(__m128i codes)
 {
     __m128i control = _mm_cmpeq_epi16(
         _mm_subs_epu16(codes, _mm_set1_epi16(0x1f)), _mm_setzero_si128());
     __m128i quote = _mm_cmpeq_epi16(codes, _mm_set1_epi16('"'));
     __m128i backslash = _mm_cmpeq_epi16(codes, _mm_set1_epi16('\\'));
+
+    return _mm_or_si128(control, _mm_or_si128(quote, backslash));
+}
+
+/* The lanes of code points that need an escape or are surrogates. */
+static inline __m128i
+special_eight(__m128i codes)
+{
     __m128i surrogate = _mm_cmpeq_epi16(
         _mm_and_si128(codes, _mm_set1_epi16((short)0xf800)),
         _mm_set1_epi16((short)0xd800));
 
-    return _mm_or_si128(
-        _mm_or_si128(control, surrogate), _mm_or_si128(quote, backslash));
+    return _mm_or_si128(escapes_eight(codes), surrogate);
 }
 
-/* The last code points of a text, fewer than eight, followed by blanks. */
+/* The last code points of a text, at most eight, followed by blanks. */
 static inline __m128i
-blanks_after(__m128i codes, Py_ssize_t count)
+last_ucs2(const Py_UCS2 *from, Py_ssize_t count)
 {
+    uint64_t low, high = 0;
+
+    if (count == 8)
+        return _mm_loadu_si128((const __m128i *)from);
+    if (count >= 4)
+        low = load8(from);
+    else
+        low = load_few((const unsigned char *)from, 2 * count);
+    if (count > 4)
+        high = load8(from + count - 4) >> (16 * (8 - count));
+    __m128i codes = _mm_set_epi64x((long long)high, (long long)low);
     __m128i index = _mm_set_epi16(7, 6, 5, 4, 3, 2, 1, 0);
     __m128i beyond = _mm_cmpgt_epi16(index, _mm_set1_epi16((short)(count - 1)));
-
     return _mm_or_si128(codes, _mm_and_si128(beyond, _mm_set1_epi16(' ')));
 }
 
+/* The last bytes of a text, at most sixteen, followed by blanks. */
+static inline __m128i
+last_ucs1(const Py_UCS1 *from, Py_ssize_t count)
+{
+    uint64_t low, high = 0;
+
+    if (count == 16)
+        return _mm_loadu_si128((const __m128i *)from);
+    low = count >= 8 ? load8(from) : load_few(from, count);
+    if (count > 8)
+        high = load_few(from + 8, count - 8);
+    __m128i bytes = _mm_set_epi64x((long long)high, (long long)low);
+    __m128i index =
+        _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m128i beyond = _mm_cmpgt_epi8(index, _mm_set1_epi8((char)(count - 1)));
+    return _mm_or_si128(bytes, _mm_and_si128(beyond, _mm_set1_epi8(' ')));
+}
+
+/* Latin-1: mostly ASCII, or eight and eight. */
 SSSE3 static inline char *
 shuffle_step_ucs1(char *at, const Py_UCS1 *from, Py_ssize_t count, Py_ssize_t *extra)
 {
-    uint64_t bytes = count == WIDE_STEP ? load8(from) : load_few(from, count);
-    __m128i codes = _mm_unpacklo_epi8(
-        _mm_cvtsi64_si128((long long)bytes), _mm_setzero_si128());
+    __m128i bytes = last_ucs1(from, count);
+    unsigned odd = escapes_in_vector(bytes); /* and everything beyond ASCII */
+    unsigned high = (unsigned)_mm_movemask_epi8(bytes);
 
-    codes = blanks_after(codes, count);
-    if (_mm_movemask_epi8(special_eight(codes)))
+    if (odd == 0) {
+        _mm_storeu_si128((__m128i *)at, bytes);
+        return at + count;
+    }
+    if (odd & ~high)
         return step_ucs1(at, from, count, extra);
-    return shuffle_eight(at, codes) - (WIDE_STEP - count);
+    __m128i zero = _mm_setzero_si128(), ascii = _mm_cmpgt_epi8(bytes, _mm_set1_epi8(-1));
+    at = shuffle_pairs(
+        at, _mm_unpacklo_epi8(bytes, zero), _mm_unpacklo_epi8(ascii, ascii),
+        ~high & 0xff);
+    at = shuffle_pairs(
+        at, _mm_unpackhi_epi8(bytes, zero), _mm_unpackhi_epi8(ascii, ascii),
+        ~high >> 8 & 0xff);
+    return at - (WIDE_STEP - count);
+}
+
+/* Sixteen code points below U+10000, or NULL when one of them is special. Texts of one
+ * script go the first two ways. */
+SSSE3 static inline char *
+shuffle_sixteen(char *at, __m128i low, __m128i high)
+{
+    __m128i any = _mm_or_si128(low, high), zero = _mm_setzero_si128();
+    __m128i beyond_ascii = _mm_and_si128(any, _mm_set1_epi16((short)0xff80));
+    __m128i beyond_pairs = _mm_and_si128(any, _mm_set1_epi16((short)0xf800));
+
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(beyond_ascii, zero)) == 0xffff) {
+        __m128i bytes = _mm_packus_epi16(low, high);
+        _mm_storeu_si128((__m128i *)at, bytes);
+        return escapes_in_vector(bytes) ? NULL : at + 16;
+    }
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(beyond_pairs, zero)) == 0xffff) {
+        if (_mm_movemask_epi8(_mm_or_si128(escapes_eight(low), escapes_eight(high))))
+            return NULL;
+        __m128i limit = _mm_set1_epi16(0x80);
+        __m128i first = _mm_cmplt_epi16(low, limit), second = _mm_cmplt_epi16(high, limit);
+        int mask = _mm_movemask_epi8(_mm_packs_epi16(first, second));
+        at = shuffle_pairs(at, low, first, mask & 0xff);
+        return shuffle_pairs(at, high, second, mask >> 8);
+    }
+    if (_mm_movemask_epi8(_mm_or_si128(special_eight(low), special_eight(high))))
+        return NULL;
+    return shuffle_eight(shuffle_eight(at, low), high);
 }
 
 SSSE3 static inline char *
 shuffle_step_ucs2(char *at, const Py_UCS2 *from, Py_ssize_t count, Py_ssize_t *extra)
 {
-    __m128i codes;
+    __m128i low, high = _mm_set1_epi16(' ');
 
-    if (count == WIDE_STEP) {
-        codes = _mm_loadu_si128((const __m128i *)from);
+    if (count > 8) {
+        low = _mm_loadu_si128((const __m128i *)from);
+        high = last_ucs2(from + 8, count - 8);
     }
     else {
-        uint64_t low, high = 0;
-        if (count > 4) {
-            low = load8(from);
-            high = load8(from + count - 4) >> (16 * (8 - count));
-        }
-        else {
-            low = count == 4 ? load8(from)
-                             : load_few((const unsigned char *)from, 2 * count);
-        }
-        codes = blanks_after(_mm_set_epi64x((long long)high, (long long)low), count);
+        low = last_ucs2(from, count);
     }
-    if (_mm_movemask_epi8(special_eight(codes)))
-        return step_ucs2(at, from, count, extra);
-    return shuffle_eight(at, codes) - (WIDE_STEP - count);
+    char *end = shuffle_sixteen(at, low, high);
+    return end ? end - (WIDE_STEP - count) : step_ucs2(at, from, count, extra);
+}
+
+/* Eight code points in lanes of 16 bits; *above collects what does not fit. */
+SSSE3 static inline __m128i
+narrow_eight(const Py_UCS4 *from, __m128i *above)
+{
+    __m128i low = _mm_loadu_si128((const __m128i *)from);
+    __m128i high = _mm_loadu_si128((const __m128i *)(from + 4));
+    __m128i halves = _mm_set_epi8(
+        -1, -1, -1, -1, -1, -1, -1, -1, 13, 12, 9, 8, 5, 4, 1, 0);
+
+    *above = _mm_or_si128(*above, _mm_srli_epi32(_mm_or_si128(low, high), 16));
+    return _mm_unpacklo_epi64(
+        _mm_shuffle_epi8(low, halves), _mm_shuffle_epi8(high, halves));
 }
 
 SSSE3 static inline char *
 shuffle_step_ucs4(char *at, const Py_UCS4 *from, Py_ssize_t count, Py_ssize_t *extra)
 {
     Py_UCS4 last[WIDE_STEP];
-    const Py_UCS4 *eight = from;
+    const Py_UCS4 *codes = from;
 
     if (count < WIDE_STEP) {
         for (Py_ssize_t i = 0; i < WIDE_STEP; i++)
             last[i] = i < count ? from[i] : ' ';
-        eight = last;
+        codes = last;
     }
-    __m128i low = _mm_loadu_si128((const __m128i *)eight);
-    __m128i high = _mm_loadu_si128((const __m128i *)(eight + 4));
-    __m128i above = _mm_srli_epi32(_mm_or_si128(low, high), 16);
-    __m128i halves = _mm_set_epi8(
-        -1, -1, -1, -1, -1, -1, -1, -1, 13, 12, 9, 8, 5, 4, 1, 0);
-    __m128i codes = _mm_unpacklo_epi64(
-        _mm_shuffle_epi8(low, halves), _mm_shuffle_epi8(high, halves));
-
-    if (_mm_movemask_epi8(_mm_cmpeq_epi32(above, _mm_setzero_si128())) != 0xffff
-        || _mm_movemask_epi8(special_eight(codes)))
-        return step_ucs4(at, from, count, extra);
-    return shuffle_eight(at, codes) - (WIDE_STEP - count);
+    __m128i above = _mm_setzero_si128();
+    __m128i low = narrow_eight(codes, &above), high = narrow_eight(codes + 8, &above);
+    char *end = NULL;
+    if (_mm_movemask_epi8(_mm_cmpeq_epi32(above, _mm_setzero_si128())) == 0xffff)
+        end = shuffle_sixteen(at, low, high);
+    return end ? end - (WIDE_STEP - count) : step_ucs4(at, from, count, extra);
 }
 
-/* Sixteen bytes of Latin-1: mostly ASCII, or eight and eight. */
-SSSE3 static inline char *
-shuffle_two_ucs1(char *at, const Py_UCS1 *from, Py_ssize_t *extra)
-{
-    __m128i bytes = _mm_loadu_si128((const __m128i *)from);
-    unsigned odd = escapes_in_vector(bytes); /* and everything beyond ASCII */
-    unsigned high = (unsigned)_mm_movemask_epi8(bytes);
-
-    if (odd == 0) {
-        _mm_storeu_si128((__m128i *)at, bytes);
-        return at + 16;
-    }
-    if (odd & ~high)
-        return two_steps_ucs1(at, from, extra);
-    __m128i zero = _mm_setzero_si128(), ascii = _mm_cmpgt_epi8(bytes, _mm_set1_epi8(-1));
-    at = shuffle_pairs(
-        at, _mm_unpacklo_epi8(bytes, zero), _mm_unpacklo_epi8(ascii, ascii),
-        ~high & 0xff);
-    return shuffle_pairs(
-        at, _mm_unpackhi_epi8(bytes, zero), _mm_unpackhi_epi8(ascii, ascii),
-        ~high >> 8 & 0xff);
-}
-
-SSSE3 static inline char *
-shuffle_two_ucs2(char *at, const Py_UCS2 *from, Py_ssize_t *extra)
-{
-    __m128i low = _mm_loadu_si128((const __m128i *)from);
-    __m128i high = _mm_loadu_si128((const __m128i *)(from + 8));
-    __m128i wide = _mm_and_si128(
-        _mm_or_si128(low, high), _mm_set1_epi16((short)0xff80));
-
-    if (_mm_movemask_epi8(_mm_cmpeq_epi16(wide, _mm_setzero_si128())) == 0xffff) {
-        __m128i bytes = _mm_packus_epi16(low, high);
-        if (escapes_in_vector(bytes) == 0) {
-            _mm_storeu_si128((__m128i *)at, bytes);
-            return at + 16;
-        }
-        return two_steps_ucs2(at, from, extra);
-    }
-    if (_mm_movemask_epi8(_mm_or_si128(special_eight(low), special_eight(high))))
-        return two_steps_ucs2(at, from, extra);
-    return shuffle_eight(shuffle_eight(at, low), high);
-}
-
-SSSE3 static inline char *
-shuffle_two_ucs4(char *at, const Py_UCS4 *from, Py_ssize_t *extra)
-{
-    at = shuffle_step_ucs4(at, from, WIDE_STEP, extra);
-    return at ? shuffle_step_ucs4(at, from + WIDE_STEP, WIDE_STEP, extra) : NULL;
-}
-
-SSSE3 static int
-DEFINE_PUT(shuffle_put_ucs1, Py_UCS1, shuffle_two_ucs1, shuffle_step_ucs1)
-SSSE3 static int
-DEFINE_PUT(shuffle_put_ucs2, Py_UCS2, shuffle_two_ucs2, shuffle_step_ucs2)
-SSSE3 static int
-DEFINE_PUT(shuffle_put_ucs4, Py_UCS4, shuffle_two_ucs4, shuffle_step_ucs4)
+SSSE3 static int DEFINE_PUT(shuffle_put_ucs1, Py_UCS1, shuffle_step_ucs1)
+SSSE3 static int DEFINE_PUT(shuffle_put_ucs2, Py_UCS2, shuffle_step_ucs2)
+SSSE3 static int DEFINE_PUT(shuffle_put_ucs4, Py_UCS4, shuffle_step_ucs4)
 
 #else
 

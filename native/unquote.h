@@ -12,24 +12,28 @@
 #define NAME_SLOTS 256
 #define NAME_LONGEST 32
 
+/* Longer texts are left to the interpreter's decoder, which needs no room beside them. */
+#define CODES_MOST 4096
+
 typedef struct {
-    void *room; /* code points or unescaped bytes of the string in hand */
+    unsigned char *room; /* the unescaped bytes of the string in hand */
     Py_ssize_t size;
     int caching;
     PyObject *names[NAME_SLOTS];
+    Py_UCS2 codes[CODES_MOST]; /* its code points */
 } Strings;
 
 /* A scratch area of at least `size` bytes, or NULL with MemoryError. */
-static inline void *
+static inline unsigned char *
 strings_room(Strings *strings, Py_ssize_t size)
 {
     if (strings->size < size) {
         PyMem_Free(strings->room);
         strings->size = 0;
-        strings->room = PyMem_Malloc((size_t)(size + size / 2));
+        strings->room = PyMem_Malloc((size_t)size);
         if (strings->room == NULL)
-            return PyErr_NoMemory();
-        strings->size = size + size / 2;
+            return (unsigned char *)PyErr_NoMemory();
+        strings->size = size;
     }
     return strings->room;
 }
@@ -124,17 +128,26 @@ string_of_astral(const unsigned char *at, const unsigned char *end)
     return text;
 }
 
-/* From UTF-8 with a byte from 0x80 on, into `room` for as many code points. `known`: it is
- * well-formed, or unescaped, which may spell surrogates. NULL without an exception when it
- * is malformed. */
+static PyObject *
+string_of_long_utf8(const unsigned char *at, const unsigned char *end, int known)
+{
+    if (!known && !utf8_is_valid(at, end))
+        return NULL;
+    return PyUnicode_DecodeUTF8((const char *)at, end - at, "surrogatepass");
+}
+
+/* From UTF-8 with a byte from 0x80 on. `known`: it is well-formed, or unescaped, which may
+ * spell surrogates. NULL without an exception when it is malformed. */
 static PyObject *
 string_of_utf8(
-    Py_UCS2 *room, const unsigned char *at, const unsigned char *end, int known)
+    Strings *strings, const unsigned char *at, const unsigned char *end, int known)
 {
     const unsigned char *begin = at;
-    Py_UCS2 *to = room;
+    Py_UCS2 *to = strings->codes;
     uint32_t code, seen = 0;
 
+    if (end - at > CODES_MOST)
+        return string_of_long_utf8(at, end, known);
     while (at < end) {
         if (end - at >= 8) {
             uint64_t word = load8(at);
@@ -162,7 +175,7 @@ string_of_utf8(
         *to++ = (Py_UCS2)code;
         seen |= code;
     }
-    return string_of_ucs2(room, to - room, seen);
+    return string_of_ucs2(strings->codes, to - strings->codes, seen);
 }
 
 static inline int
@@ -308,26 +321,20 @@ string_make(Strings *strings, const unsigned char *begin, Extent extent)
 {
     const unsigned char *end = extent.end;
     Py_ssize_t size = end - begin;
-    unsigned char *room;
-
-    if (!extent.escapes) {
-        if (!extent.wide)
-            return string_of_ascii(begin, size);
-        room = strings_room(strings, 2 * size);
-        return room ? string_of_utf8((Py_UCS2 *)room, begin, end, 0) : NULL;
-    }
-    if (extent.wide && !utf8_is_valid(begin, end))
-        return NULL;
-    /* Code points first, so that they are aligned, and the unescaped bytes behind. */
-    room = strings_room(strings, 3 * size + 16);
-    if (room == NULL)
-        return NULL;
-    unsigned char *bytes = room + 2 * size;
     int wide = extent.wide;
+
+    if (!extent.escapes)
+        return wide ? string_of_utf8(strings, begin, end, 0)
+                    : string_of_ascii(begin, size);
+    if (wide && !utf8_is_valid(begin, end))
+        return NULL;
+    unsigned char *bytes = strings_room(strings, size + 16);
+    if (bytes == NULL)
+        return NULL;
     unsigned char *last = unescape(begin, end, bytes, &wide);
     if (last == NULL)
         return NULL;
-    return wide ? string_of_utf8((Py_UCS2 *)room, bytes, last, 1)
+    return wide ? string_of_utf8(strings, bytes, last, 1)
                 : string_of_ascii(bytes, last - bytes);
 }
 

@@ -61,13 +61,13 @@ put_any(char *at, uint32_t code, uint32_t highest, Py_ssize_t *extra)
     return put_code(at, code, highest);
 }
 
-#define WIDE_STEP 8
-/* Six bytes for each code point of two steps, and what vector stores write beyond. */
-#define WIDE_ROOM (12 * WIDE_STEP + 32)
+#define WIDE_STEP 16
+/* Six bytes for each code point of a step, and what vector stores write beyond. */
+#define WIDE_ROOM (6 * WIDE_STEP + 32)
 
 /* For data of one width define
  *
- * step_...: write `count` code points, at most eight, and return the new place, or NULL
+ * step_...: write `count` code points, at most WIDE_STEP, and return the new place, or NULL
  *     for a surrogate.
  * measure_...: set *utf8 to the UTF-8 length and *extra to what escapes add to it. 0 or
  *     WRITE_SURROGATE.
@@ -82,12 +82,6 @@ put_any(char *at, uint32_t code, uint32_t highest, Py_ssize_t *extra)
             at = put_any(at, from[i], highest, extra);                                  \
         }                                                                               \
         return at;                                                                      \
-    }                                                                                   \
-                                                                                        \
-    static inline char *two_steps_##kind(char *at, const type *from, Py_ssize_t *extra) \
-    {                                                                                   \
-        at = step_##kind(at, from, WIDE_STEP, extra);                                   \
-        return at ? step_##kind(at, from + WIDE_STEP, WIDE_STEP, extra) : NULL;         \
     }                                                                                   \
                                                                                         \
     static int measure_##kind(                                                          \
@@ -122,42 +116,30 @@ DEFINE_WIDE(ucs2, Py_UCS2, 0xffff)
 DEFINE_WIDE(ucs4, Py_UCS4, 0x10ffff)
 
 /* Define put_...: write a text between quotes and set *utf8 to its UTF-8 length; at least
- * one byte of room is left after it. 0, WRITE_SURROGATE, WRITE_OVER or WRITE_FAILED.
- * `two_steps` writes sixteen code points, as two calls of `step` would. */
-#define DEFINE_PUT(name, type, two_steps, step)                                         \
+ * one byte of room is left after it. 0, WRITE_SURROGATE, WRITE_OVER or WRITE_FAILED. */
+#define DEFINE_PUT(name, type, step)                                                    \
     name(Output *out, const type *from, Py_ssize_t length, Py_ssize_t *utf8)            \
     {                                                                                   \
         Py_ssize_t extra = 0, begun = output_size(out) + 1;                             \
-        int opened = 0;                                                                 \
+        int status = output_room(out, WIDE_ROOM);                                       \
+        if (status < 0)                                                                 \
+            return status;                                                              \
         char *at = out->at;                                                             \
-        for (;;) {                                                                      \
+        *at++ = '"';                                                                    \
+        while (length > 0) {                                                            \
+            Py_ssize_t count = length < WIDE_STEP ? length : WIDE_STEP;                 \
+            at = step(at, from, count, &extra);                                         \
+            if (at == NULL)                                                             \
+                return WRITE_SURROGATE;                                                 \
+            from += count;                                                              \
+            length -= count;                                                            \
             if (__builtin_expect(out->end - at < WIDE_ROOM, 0)) {                       \
                 out->at = at;                                                           \
-                int status = output_grow(out, WIDE_ROOM);                               \
+                status = output_grow(out, WIDE_ROOM);                                   \
                 if (status < 0)                                                         \
                     return status;                                                      \
                 at = out->at;                                                           \
             }                                                                           \
-            if (!opened) {                                                              \
-                *at++ = '"';                                                            \
-                opened = 1;                                                             \
-            }                                                                           \
-            if (length >= 2 * WIDE_STEP) {                                              \
-                at = two_steps(at, from, &extra);                                       \
-                from += 2 * WIDE_STEP;                                                  \
-                length -= 2 * WIDE_STEP;                                                \
-            }                                                                           \
-            else if (length > 0) {                                                      \
-                Py_ssize_t count = length < WIDE_STEP ? length : WIDE_STEP;             \
-                at = step(at, from, count, &extra);                                     \
-                from += count;                                                          \
-                length -= count;                                                        \
-            }                                                                           \
-            else {                                                                      \
-                break;                                                                  \
-            }                                                                           \
-            if (at == NULL)                                                             \
-                return WRITE_SURROGATE;                                                 \
         }                                                                               \
         *at++ = '"';                                                                    \
         out->at = at;                                                                   \
@@ -165,8 +147,8 @@ DEFINE_WIDE(ucs4, Py_UCS4, 0x10ffff)
         return 0;                                                                       \
     }
 
-static int DEFINE_PUT(put_ucs1, Py_UCS1, two_steps_ucs1, step_ucs1)
-static int DEFINE_PUT(put_ucs2, Py_UCS2, two_steps_ucs2, step_ucs2)
-static int DEFINE_PUT(put_ucs4, Py_UCS4, two_steps_ucs4, step_ucs4)
+static int DEFINE_PUT(put_ucs1, Py_UCS1, step_ucs1)
+static int DEFINE_PUT(put_ucs2, Py_UCS2, step_ucs2)
+static int DEFINE_PUT(put_ucs4, Py_UCS4, step_ucs4)
 
 #endif
