@@ -153,9 +153,10 @@ def build_source() -> Path:
 
 
 def build_wheel(
-    builder: Path, archive: Path, out: Path, native: str, title: str
+    builder: Path, archive: Path, out: Path, native: str, title: str, **more: str
 ) -> Path:
-    """Build one wheel from the source archive."""
+    """Build one wheel from the source archive; ``more`` goes into the environment."""
+    out.mkdir()
     run(
         title,
         [
@@ -163,9 +164,12 @@ def build_wheel(
             *("--no-build-isolation", "--disable-pip-version-check"),
             *("--wheel-dir", out, archive),
         ],
-        env=dict(
-            os.environ, LEDGENCE_BUILD_NATIVE=native, LEDGENCE_BUILD_KIND="release"
-        ),
+        env={
+            **os.environ,
+            "LEDGENCE_BUILD_NATIVE": native,
+            "LEDGENCE_BUILD_KIND": "release",
+            **more,
+        },
         cwd=out,
     )
     (wheel,) = out.glob("*.whl")
@@ -196,22 +200,43 @@ def build_requirements() -> list[str]:
 def build_native(python: Python, archive: Path, folder: Path) -> Path:
     """Build the wheel of one CPython in an environment of its own."""
     builder = environment_for(python, folder / "env", *build_requirements())
-    out = folder / "out"
-    out.mkdir()
-    return build_wheel(builder, archive, out, "1", f"{python.tag} native wheel")
+    title = f"{python.tag} native wheel"
+    return build_wheel(builder, archive, folder / "out", "1", title)
 
 
 def build_pure(archive: Path, folder: Path) -> Path:
     """Build the wheel for everyone else."""
-    out = folder / "pure"
-    out.mkdir()
     builder = folder / "env" / "bin" / "python"
-    wheel = build_wheel(builder, archive, out, "0", "pure wheel")
+    wheel = build_wheel(builder, archive, folder / "pure", "0", "pure wheel")
+    require_pure(wheel)
+    return Path(shutil.move(wheel, WHEELHOUSE / wheel.name))
+
+
+def require_pure(wheel: Path) -> None:
+    """A wheel without a binary must say so in its name, and the other way round."""
     if not wheel.name.endswith("-py3-none-any.whl"):
         raise StepError(f"the pure wheel is called {wheel.name}")
     if any(name.endswith(".so") for name in zipfile.ZipFile(wheel).namelist()):
         raise StepError("there is a binary in the pure wheel")
-    return Path(shutil.move(wheel, WHEELHOUSE / wheel.name))
+
+
+def check_fallback(archive: Path, folder: Path) -> None:
+    """Without a compiler the build gives a pure wheel, or fails where told to."""
+    builder = folder / "env" / "bin" / "python"
+    title = "pure wheel where there is no compiler"
+    missing = {"CC": "no-such-compiler"}
+    require_pure(
+        build_wheel(builder, archive, folder / "auto", "auto", title, **missing)
+    )
+    command = [builder, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*command, "--quiet", "--wheel-dir", folder / "none", archive],
+        check=False,
+        capture_output=True,
+        env=dict(os.environ, LEDGENCE_BUILD_NATIVE="1", **missing),
+    )
+    if done.returncode == 0:
+        raise StepError("a build with LEDGENCE_BUILD_NATIVE=1 did not need a compiler")
 
 
 # --- testing ---
@@ -355,6 +380,7 @@ def build_all(pythons: list[Python]) -> tuple[Path, list[Path]]:
             )
         natives = [repair(wheel) for wheel in built]
         pure = build_pure(archive, folders[0])
+        check_fallback(archive, folders[0])
     return pure, natives
 
 

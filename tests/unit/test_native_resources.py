@@ -1,6 +1,7 @@
 """Resources of the compiled twin (json-profile.md, section 12)."""
 
 import gc
+import json
 import os
 import sys
 import threading
@@ -263,3 +264,19 @@ def test_a_depth_is_bounded_by_what_the_twin_can_hold(native, max_depth):
 
 def test_a_limit_beyond_the_machine_is_no_limit(native):
     assert native.encode([1], 10**30) == b"[1]"
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 4099, 20_000])
+@pytest.mark.parametrize("unit", ["é", "中", "😀", "a\u00ff\n", "😀\\", '"\ud800中'])
+@pytest.mark.parametrize("escaped", [False, True], ids=["raw", "escaped"])
+def test_texts_of_every_length_are_decoded_alike(native, unit, size, escaped):
+    """Longer ones go to the interpreter's own decoder."""
+    text = (unit * size)[:size]
+    line = json.dumps([text], ensure_ascii=escaped).encode("utf-8", "surrogatepass")
+    if "\ud800" in text and not escaped:
+        with pytest.raises(ProfileError) as refused:
+            native.loads(line)
+        assert refused.value.reason == "utf8"
+    else:
+        assert native.loads(line) == [text]
+        assert native.loads(line.replace(b"[", b"[1,")) == [1, text]
