@@ -255,6 +255,19 @@ def test_a_changed_fork_is_a_conflict(world, branches):
         job.fork("f", *branches)
 
 
+def test_another_attempt_needs_authority_to_repeat_a_fork(world):
+    job = activation(world)
+    receipt = job.fork("f", branch("a", queue="never"))
+    world.break_down(job)
+    world.clock.advance(5000)
+    second = world.claim()
+    assert second.fork("f", branch("a", queue="never")) == receipt
+    world.cancel_task(job.task_id)
+    with pytest.raises(OwnershipLost):
+        second.fork("f", branch("a", queue="never"))
+    assert job.fork("f", branch("a", queue="never")) == receipt
+
+
 def test_a_fork_key_is_known_in_later_activations(world):
     def flow(job):
         job.fork("f", branch("a", queue="never"))

@@ -231,6 +231,8 @@ def test_S36_one_decision_resumes_one_activation(world):
         world.decide(workflow_id, "refund", reason="fine", reviewer="bob")
     with pytest.raises(Conflict):
         world.decide(workflow_id, "refund", reason="other")
+    with pytest.raises(Conflict):
+        world.decide(workflow_id, "refund", reason="fine", action=action(amount=1.0))
     resumed = world.jobs[-1]
     assert len(world.jobs) == 2
     approval = world.result(workflow_id)["output"]["approval"]
