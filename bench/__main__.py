@@ -1,7 +1,7 @@
 """Measure the JSON profile: twin against twin, with other libraries as reference lines.
 
 usage: python -m bench [--only TEXT ...] [--rounds N] [--slice MS] [--json FILE]
-                       [--pyperf FILE] [--picture FILE] [--peer PATH]
+                       [--pyperf FILE] [--page FILE] [--peer PATH]
                        [--check] [--store]
 
 A figure with ``x`` says how many calls of the native twin fit into one call of the
@@ -11,6 +11,7 @@ single rounds; the microseconds are medians as well, and move with the machine.
 ``--peer`` is a module (dotted, or the path of a .py file) that offers any of the
 functions of the profile. ``--check`` fails when a ratio is below its floor in
 ``bench/floors.json``; ``--store`` writes the floors anew, at 0.7 of what was measured.
+``--page`` puts the table into a page of the documentation and a picture beside it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from typing import Any
 
 import pyperf
 
+from bench.page import update
 from bench.paths import Case, Thunk, cases
-from bench.picture import draw
 from bench.rounds import Timing, measure
 from ledgence.worker import _profile_c as native
 from ledgence.worker import _profile_py as pure
@@ -148,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--slice", type=float, default=4.0, help="milliseconds")
     parser.add_argument("--json", help="write the table to this file")
     parser.add_argument("--pyperf", help="write all rounds to this file")
-    parser.add_argument("--picture", help="draw the table into this SVG file")
+    parser.add_argument("--page", help="write the table and a picture for this page")
     parser.add_argument("--peer", help="module or .py file of another package")
     parser.add_argument("--check", action="store_true", help="compare with the floors")
     parser.add_argument("--store", action="store_true", help="write the floors anew")
@@ -174,8 +175,8 @@ def main(argv: list[str] | None = None) -> int:
         Path(options.json).write_text(text + "\n", encoding="utf-8")
     if options.pyperf:
         store_pyperf(options.pyperf, found)
-    if options.picture:
-        Path(options.picture).write_text(draw(rows), encoding="utf-8")
+    if options.page:
+        update(Path(options.page), rows, machine())
     if options.store:
         text = json.dumps(floors_of(rows), indent=1)
         FLOORS.write_text(text + "\n", encoding="utf-8")
