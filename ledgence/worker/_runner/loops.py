@@ -211,7 +211,7 @@ class LateSelector(selectors.BaseSelector):
                 self.register(key.fileobj, key.events, key.data)
 
     def close(self) -> None:
-        """Forget all descriptors; and the loop, or each would be left to the collector."""
+        """Forget all descriptors, and the loop: a circle would be the collector's."""
         del self._loop
         self._keys.clear()
         if self._real is not None:
