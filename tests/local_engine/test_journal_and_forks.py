@@ -260,7 +260,7 @@ def test_another_attempt_needs_authority_to_repeat_a_fork(world):
     receipt = job.fork("f", branch("a", queue="never"))
     world.break_down(job)
     world.clock.advance(5000)
-    second = world.claim()
+    second = world.claim(queues=["q"])
     assert second.fork("f", branch("a", queue="never")) == receipt
     world.cancel_task(job.task_id)
     with pytest.raises(OwnershipLost):
