@@ -67,6 +67,7 @@ check: $(VENV)/.lint $(VENV)/.test
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(PY) -m pyright
+	$(PY) -m pytest -q tests/typing
 
 coverage: $(VENV)/.test
 	$(PY) -m coverage erase
