@@ -85,7 +85,7 @@ sanitize: $(VENV)/.test
 	$(PY) .ci/sanitize.py
 
 wheels: $(VENV)/.wheels
-	$(PY) .ci/wheels.py
+	$(PY) .ci/wheels.py $(ARGS)
 
 docs: $(VENV)/.docs
 	$(PY) -m mkdocs build --strict
