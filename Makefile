@@ -66,7 +66,7 @@ check: $(VENV)/.lint $(VENV)/.test
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	$(PY) -m pyright
+	$(PY) -m pyright --pythonpath $(PY)
 	$(PY) -m pytest -q tests/typing
 
 coverage: $(VENV)/.test
