@@ -36,7 +36,14 @@ __all__ = [
 ]
 
 Kind = Literal[
-    "invalid_input", "incompatible", "conflict", "runtime", "protocol", "timed_out"
+    "invalid_input",
+    "incompatible",
+    "conflict",
+    "integrity",
+    "io",
+    "runtime",
+    "protocol",
+    "timed_out",
 ]
 Phase = Literal["startup", "execution", "cleanup"]
 
