@@ -1,10 +1,72 @@
 """Ledgence on one machine: run, test and inspect programs without a service.
 
-The command ``ledgence-local`` (also ``python -m ledgence.local``) is the way in.
-The rooms below are private; from the ground up they are: text and limits, the
-pure checks of what a runner sends (``_frames``, ``_logs``, ``_observations``), the
-state machine of one conversation (``_conversation``), one supervised process
-(``_process``), and at the rim the command line (``_cli``).
+The command ``ledgence-local`` (also ``python -m ledgence.local``) is one way in, the
+names below are the other. They are loaded when they are first used, so that neither
+the command nor the pytest plugin pays for what it does not need.
+
+The rooms are private; from the ground up they are: text and limits, the pure checks of
+what a runner sends (``_frames``, ``_logs``, ``_observations``), the state machine of
+one conversation (``_conversation``), one supervised process (``_process``), tasks and
+workflows (``_engine``, ``_store``), histories (``_replay``), and at the rim the command
+line (``_cli``).
 """
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ledgence.local._replay import (
+        Difference,
+        History,
+        HistoryError,
+        Operation,
+        ReplayMismatch,
+        ReplayReport,
+        Skipped,
+        replay,
+        replay_history,
+    )
+
+__all__ = [
+    "Difference",
+    "History",
+    "HistoryError",
+    "Operation",
+    "ReplayMismatch",
+    "ReplayReport",
+    "Skipped",
+    "replay",
+    "replay_history",
+]
+
+# Where each public name is defined.
+_ROOMS: dict[str, str] = dict.fromkeys(
+    (
+        "Difference",
+        "History",
+        "HistoryError",
+        "Operation",
+        "ReplayMismatch",
+        "ReplayReport",
+        "Skipped",
+        "replay",
+        "replay_history",
+    ),
+    "ledgence.local._replay",
+)
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOMS.get(name)
+    if room is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - only for a name in use
+
+    value = getattr(import_module(room), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

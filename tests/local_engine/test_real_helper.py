@@ -4,40 +4,23 @@ Only the process and its pipes are missing: requests of the helper go to the eng
 as the host would pass them on, and its decisions are reported as they come.
 """
 
-import asyncio
 from enum import StrEnum
 
 import pytest
 
-from ledgence.worker._profile import thaw
 from ledgence.worker.workflow import (
     ApprovalAction,
     OperationKind,
     Workflow,
     workflow_context,
 )
-from ledgence.worker.workflow._limits import SCHEMA
-from ledgence.worker.workflow._run import run_activation
+from tests.support.local_histories import helper
 from tests.support.local_world import Died, World
 
 
 @pytest.fixture
 def world():
     return World()
-
-
-def helper(handler):
-    """Return a scripted program that runs a real controller."""
-
-    def play(job):
-        async def rpc(operation, payload):
-            return job.request(operation, payload)
-
-        extension = {"schema": SCHEMA, "payload": job.payload}
-        decision = run_activation(handler, job.event, extension, rpc, None)
-        return thaw(asyncio.run(decision))
-
-    return play
 
 
 def test_steps_tasks_and_state_go_through_the_helper(world):

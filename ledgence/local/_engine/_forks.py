@@ -198,6 +198,7 @@ def _register(
             branches=len(request.branches),
             size=request.size,
             digest=request.digest,
+            branch_keys=pack(request.branch_keys, MAX_FORK_BYTES).data,
         )
     )
     for branch in request.branches:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from ledgence.local._engine._look_exports import ExportLook
 from ledgence.local._engine._look_tasks import TaskLook
 from ledgence.local._engine._look_workflows import WorkflowLook
 
 __all__ = ["Inspection"]
 
 
-class Inspection(TaskLook, WorkflowLook):
+class Inspection(TaskLook, WorkflowLook, ExportLook):
     """What can be seen of a store; reads never change anything.
 
     Args:

@@ -265,6 +265,7 @@ class Fork(Row):
     branches: int
     size: int
     digest: str
+    branch_keys: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,4 +165,8 @@ _FIRST = (
     "CREATE INDEX log_of ON log (workflow_id, sequence)",
 )
 
-MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST,)
+# An export repeats a fork as it was sent: its branches in their order. NULL for forks
+# that were accepted before; their order is not known.
+_SECOND = ("ALTER TABLE forks ADD COLUMN branch_keys BLOB",)
+
+MIGRATIONS: Final[Sequence[Sequence[str]]] = (_FIRST, _SECOND)

@@ -1,0 +1,118 @@
+"""Plays recorded activations in real runner processes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+from ledgence.local._cancel import CancelToken
+from ledgence.local._conversation import Invocation
+from ledgence.local._engine._values import JsonObject
+from ledgence.local._errors import RunFailure, StartRefused
+from ledgence.local._frames import Request, Result
+from ledgence.local._launch import Launch
+from ledgence.local._process import RunnerProcess
+from ledgence.local._replay._compare import Played
+from ledgence.local._replay._output import Output
+from ledgence.worker.workflow._limits import SCHEMA
+
+__all__ = ["Player"]
+
+
+class Player:
+    """A program that is played to, activation by activation.
+
+    Args:
+        launch: What to start.
+        output: Takes what the program writes.
+        timeout: Seconds for one activation, a start of the process included.
+        fresh: Give every activation a process of its own.
+    """
+
+    def __init__(
+        self, launch: Launch, output: Output, *, timeout: float, fresh: bool
+    ) -> None:
+        self._launch = launch
+        self._output = output
+        self._timeout = timeout
+        self._fresh = fresh
+        self._cancel = CancelToken()
+        self._process: RunnerProcess | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._retire()
+        self._cancel.close()
+
+    def play(self, activation: JsonObject) -> Played:
+        """Play one activation.
+
+        Raises:
+            StartRefused: The program cannot be started; its output says why.
+        """
+        played = Played()
+        deadline = time.monotonic() + self._timeout
+        try:
+            process = self._warm(deadline)
+            result = process.invoke(
+                Invocation(activation["event"], _extension(activation)),
+                deadline=deadline,
+                answer=lambda request: _answer(request, played),
+            )
+        except StartRefused:
+            raise
+        except RunFailure as failure:
+            played.result = f"{failure.summary} [{failure.code}]"
+        else:
+            played.result = result
+            played.steps = _steps(result)
+        return played
+
+    def _warm(self, deadline: float) -> RunnerProcess:
+        process = self._process
+        if process is not None and process.reusable and not self._fresh:
+            return process
+        self._retire()
+        process = RunnerProcess(self._launch, self._output, cancel=self._cancel)
+        self._process = process
+        process.start(deadline=deadline)
+        return process
+
+    def _retire(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+            self._output.end()
+
+
+def _extension(activation: JsonObject) -> JsonObject:
+    """Return the extension with the whole journal: no recorded function is called."""
+    records = [
+        request["payload"]
+        for request in activation["requests"]
+        if request["operation"] == "local_step.commit"
+    ]
+    records.sort(key=lambda record: record["key"].encode())
+    return {
+        "schema": SCHEMA,
+        "payload": {**activation["context"], "local_steps": records},
+    }
+
+
+def _answer(request: Request, played: Played) -> object:
+    """Acknowledge everything, so that all that differs comes to light."""
+    payload: Any = request.payload
+    played.requests.append((request.operation, payload))
+    if request.operation == "workflow.fork":
+        keys = [branch["key"] for branch in payload["branches"]]
+        return {"committed": True, "key": payload["key"], "branch_keys": keys}
+    return {"committed": True}
+
+
+def _steps(result: Result) -> frozenset[str] | None:
+    seen = result.observations
+    if seen is None or seen["local_steps_truncated"]:
+        return None
+    return frozenset(step["key"] for step in seen["local_steps"])

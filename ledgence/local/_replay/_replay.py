@@ -1,0 +1,227 @@
+"""Histories against other code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from ledgence.local._engine._values import JsonObject
+from ledgence.local._errors import TargetError
+from ledgence.local._launch import Launch, default_bootstrap
+from ledgence.local._limits import WORKFLOW_PROTOCOL
+from ledgence.local._replay._compare import compare
+from ledgence.local._replay._errors import Difference, HistoryError
+from ledgence.local._replay._history import History
+from ledgence.local._replay._output import Output
+from ledgence.local._replay._player import Player
+from ledgence.local._replay._report import ReplayReport, Skipped
+from ledgence.local._target import find_interpreter, find_target
+
+__all__ = ["replay", "replay_history"]
+
+TIMEOUT_SECONDS = 60.0
+Source = History | Mapping[str, Any] | str | os.PathLike[str]
+Targets = Mapping[str, str | os.PathLike[str]]
+
+
+def replay_history(
+    history: Source,
+    target: str | os.PathLike[str],
+    *,
+    programs: Targets | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+    fresh_processes: bool = False,
+    python: str | None = None,
+) -> ReplayReport:
+    """Check that code still does what a history says; one line makes a test.
+
+    Every recorded activation is played to the code in a real runner process: the same
+    event and context, and the whole journal, so that no function whose result is
+    recorded is called again. What the code asks for and decides is compared with the
+    record. A step that the history does not have does run: keep replays away from
+    credentials, as you do with tests.
+
+    Args:
+        history: An exported file, its path, or a ``History``.
+        target: ``path/to/program.py:function`` or a program directory.
+        programs: The code of owned workflows by the id of their program; those of
+            other programs are skipped. Branches are played with their parent's.
+        timeout: Seconds for one activation.
+        fresh_processes: Give every activation a process of its own.
+        python: The interpreter, as for ``ledgence-local run``.
+
+    Returns:
+        How many activations were compared, and what was skipped and why: what has no
+        accepted decision cannot be compared.
+
+    Raises:
+        ReplayMismatch: The code differs; ``differences`` has each of them.
+        HistoryError: The history cannot be used, or holds nothing to compare.
+        TargetError: The target cannot be run.
+        StartRefused: The program cannot be imported.
+    """
+    report = replay(
+        history,
+        target,
+        programs=programs,
+        timeout=timeout,
+        fresh_processes=fresh_processes,
+        python=python,
+    )
+    report.check()
+    return report
+
+
+def replay(
+    history: Source,
+    target: str | os.PathLike[str],
+    *,
+    programs: Targets | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+    fresh_processes: bool = False,
+    python: str | None = None,
+) -> ReplayReport:
+    """Play a history as ``replay_history`` does, and return what differs.
+
+    Raises:
+        HistoryError: The history cannot be used, or holds nothing to compare.
+        TargetError: The target cannot be run.
+        StartRefused: The program cannot be imported.
+    """
+    found = _read(history)
+    targets: dict[str, str] = {found.program: os.fspath(target)}
+    targets.update({name: os.fspath(one) for name, one in (programs or {}).items()})
+    work = _Work(targets, timeout=timeout, fresh=fresh_processes, python=python)
+    work.run(found.to_json())
+    return work.report()
+
+
+def _read(history: Source) -> History:
+    if isinstance(history, str | os.PathLike):
+        history = History.load(history)
+    elif not isinstance(history, History):
+        history = History(history)
+    if history.kind != "workflow":
+        raise HistoryError(
+            "only histories of workflows can be replayed",
+            code="history_kind",
+            details={"kind": history.kind},
+        )
+    return history
+
+
+class _Work:
+    """One replay."""
+
+    def __init__(
+        self,
+        targets: dict[str, str],
+        *,
+        timeout: float,
+        fresh: bool,
+        python: str | None,
+    ) -> None:
+        self._targets = targets
+        self._timeout = timeout
+        self._fresh = fresh
+        self._python = python
+        self._output = Output(str(Path(default_bootstrap()).parent))
+        self._compared = 0
+        self._differences: list[Difference] = []
+        self._skipped: list[Skipped] = []
+
+    def run(self, root: JsonObject) -> None:
+        """Play the runs of a tree, program by program."""
+        runs: dict[str, list[JsonObject]] = {}
+        for run in _tree(root):
+            runs.setdefault(run["descriptor"]["program"]["id"], []).append(run)
+        for program, own in runs.items():
+            if program in self._targets:
+                self._play(self._targets[program], own)
+                continue
+            reason = f"no target was given for the program {program!r}"
+            self._skipped += [Skipped(_id(run), None, reason) for run in own]
+
+    def _play(self, target: str, runs: list[JsonObject]) -> None:
+        launch = _launch(target, self._python)
+        with Player(
+            launch, self._output, timeout=self._timeout, fresh=self._fresh
+        ) as player:
+            for run in runs:
+                for activation in run["activations"]:
+                    self._one(player, _id(run), activation)
+
+    def _one(self, player: Player, workflow_id: str, activation: JsonObject) -> None:
+        reason = _incomparable(activation)
+        if reason is not None:
+            skipped = Skipped(workflow_id, activation["revision"], reason)
+            self._skipped.append(skipped)
+            return
+        played = player.play(activation)
+        self._compared += 1
+        self._differences += compare(workflow_id, activation, played)
+
+    def report(self) -> ReplayReport:
+        """Return what was found.
+
+        Raises:
+            HistoryError: Nothing was compared.
+        """
+        if not self._compared:
+            reasons = dict.fromkeys(one.reason for one in self._skipped)
+            raise HistoryError(
+                "the history holds no activation that could be compared",
+                code="replay_empty",
+                details={"skipped": "; ".join(reasons) or "nothing"},
+                hint="export it after a decision was accepted",
+            )
+        return ReplayReport(
+            compared=self._compared,
+            differences=tuple(self._differences),
+            skipped=tuple(self._skipped),
+            output=tuple(self._output.lines),
+        )
+
+
+def _tree(run: JsonObject) -> Iterator[JsonObject]:
+    yield run
+    for child in run["children"]:
+        if child["kind"] == "workflow":
+            yield from _tree(child["history"])
+
+
+def _id(run: JsonObject) -> str:
+    return cast("str", run["workflow"]["workflow_id"])
+
+
+def _incomparable(activation: JsonObject) -> str | None:
+    if activation["decision"] is None:
+        return f"it has no decision: {activation['state']}"
+    if activation["error"] is not None:
+        return f"its decision was refused: {activation['error']}"
+    if activation["applied_at"] is None:
+        return "its decision was not applied"
+    return None
+
+
+def _launch(text: str, python: str | None) -> Launch:
+    target = find_target(text)
+    if target.protocol != WORKFLOW_PROTOCOL:
+        raise TargetError(
+            f"workflows need protocol {WORKFLOW_PROTOCOL}",
+            code="protocol_mismatch",
+            kind="incompatible",
+            details={"manifest": target.protocol},
+            hint="change runtime.protocol in the manifest",
+        )
+    interpreter = find_interpreter(python, target)
+    return Launch(
+        python=interpreter.path,
+        bootstrap=default_bootstrap(),
+        package_root=str(target.root),
+        handler=target.handler,
+        python_version=interpreter.version,
+        protocol=target.protocol,
+    )
