@@ -57,6 +57,7 @@ class SqliteStore:
         self.path = None if path is None else Path(path)
         self._lock = threading.RLock()
         self._busy_ms = busy_ms
+        self._seen = 0
         try:
             self._db = self._connect()
             self._prepare(migrations)
@@ -135,6 +136,16 @@ class SqliteStore:
     def _pragma(self, name: str) -> int:
         value: int = self._db.execute(f"PRAGMA {name}").fetchone()[0]
         return value
+
+    def changed_elsewhere(self) -> bool:
+        """Tell whether another connection has written since the last call.
+
+        Raises:
+            Unavailable: The store cannot be read.
+        """
+        with self._guarded():
+            before, self._seen = self._seen, self._pragma("data_version")
+            return before != self._seen
 
     @contextmanager
     def writing(self) -> Generator[SqliteRows]:

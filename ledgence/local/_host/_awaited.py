@@ -1,0 +1,113 @@
+"""What a run does or waits for, and what would release it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ledgence.local._engine import Inspection, NotFound, Scope
+from ledgence.local._host._runs import Awaited, Run
+
+__all__ = ["awaited"]
+
+_TERMINAL = ("succeeded", "failed", "cancelled")
+_MOST = 64
+_DEPTH = 17
+
+
+def awaited(look: Inspection, scope: Scope, run: Run, now: int) -> list[Awaited]:
+    """Return all that a run waits for, that of its children included.
+
+    Args:
+        look: The store.
+        scope: Whose run it is.
+        run: The run.
+        now: The host's time.
+    """
+    found: list[Awaited] = []
+    try:
+        for one in _Walk(look, scope.to_json(), now).of(run, key="", depth=0):
+            found.append(one)
+            if len(found) == _MOST:
+                break
+    except NotFound:
+        return found
+    return found
+
+
+class _Walk:
+    """From a run down to the leaves of its tree."""
+
+    def __init__(self, look: Inspection, scope: dict[str, str], now: int) -> None:
+        self._look = look
+        self._scope = scope
+        self._now = now
+
+    def of(self, run: Run, *, key: str, depth: int) -> Iterator[Awaited]:
+        if run.kind == "task":
+            yield from self._task(run, key)
+        elif depth < _DEPTH:
+            yield from self._workflow(run, key, depth)
+
+    def _workflow(self, run: Run, key: str, depth: int) -> Iterator[Awaited]:
+        shown = self._look.workflow(run.request(self._scope))
+        status = shown["summary"]["workflow"]
+        if status["state"] in _TERMINAL:
+            return
+        wait = shown["external_wait"]
+        if wait is not None:
+            yield self._wait(run, wait)
+            return
+        if status["activation_id"] is not None:
+            yield from self._task(Run(status["activation_id"], "task"), key)
+        yield from self._children(run, depth)
+
+    def _children(self, run: Run, depth: int) -> Iterator[Awaited]:
+        after: str | None = None
+        while True:
+            more = {} if after is None else {"after_key": after}
+            page = self._look.children(run.request(self._scope, limit=100, **more))
+            for child in page["items"]:
+                if child["terminal_at"] is None:
+                    target = Run(child["target_id"], child["kind"])
+                    yield from self.of(
+                        target, key=child["command_key"], depth=depth + 1
+                    )
+            after = page["next_cursor"]
+            if after is None:
+                return
+
+    def _wait(self, run: Run, wait: dict[str, Any]) -> Awaited:
+        kind, key, deadline = wait["kind"], wait["key"], wait["deadline"]
+        in_ms = None if deadline is None else max(0, deadline - self._now)
+        if kind == "event":
+            release = f'send_event("{run.id}", "{key}", data)'
+        elif kind == "approval":
+            release = f'decide_approval("{run.id}", "{key}", "approve")'
+        else:
+            release = f"advance({in_ms})"
+        return Awaited(run.id, kind, key, deadline, in_ms, release)
+
+    def _task(self, run: Run, key: str) -> Iterator[Awaited]:
+        status = self._look.task_status(run.request(self._scope))
+        if status["state"] in _TERMINAL:
+            return
+        count = status["attempt_count"]
+        if status["state"] == "active":
+            attempts = self._look.task_attempts(run.request(self._scope))
+            deadline = attempts[-1]["deadline"]
+            in_ms = max(0, deadline - self._now)
+            detail = f"attempt {count} runs"
+            release = f"a longer timeout, or advance({in_ms}) to let it time out"
+            yield Awaited(run.id, "running", key, deadline, in_ms, release, detail)
+            return
+        at = status["available_at"]
+        in_ms = max(0, at - self._now)
+        if in_ms:
+            detail = f"after attempt {count}"
+            release = f"advance({in_ms})"
+            yield Awaited(run.id, "retry", key, at, in_ms, release, detail)
+        else:
+            release = "a free slot, and a host that serves its queue"
+            queue = f"queue {status['queue']}"
+            yield Awaited(run.id, "queued", key, None, None, release, queue)

@@ -1,0 +1,378 @@
+"""A host in one piece: store, engine, programs, threads; everything is synchronous.
+
+What callers await is a ``Watch`` with a future; the two faces of the public API,
+plain and async, differ in how they wait for it and in nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ledgence.local._engine import (
+    Effects,
+    Engine,
+    Inspection,
+    NotFound,
+    Program,
+    Scope,
+    random_id,
+)
+from ledgence.local._host._active import Attempts
+from ledgence.local._host._awaited import awaited
+from ledgence.local._host._catalogue import Catalogue, Source
+from ledgence.local._host._execution import Executor
+from ledgence.local._host._listener import HostListener, Origin, PrintingListener
+from ledgence.local._host._outcomes import outcome_of
+from ledgence.local._host._output import Output
+from ledgence.local._host._pool import Pool
+from ledgence.local._host._pump import Pump, is_idle
+from ledgence.local._host._requests import SubmitOptions, submission
+from ledgence.local._host._runs import Awaited, HostError, Outcome, Run, WaitExpired
+from ledgence.local._host._slots import Slots
+from ledgence.local._host._time import HostTime, TimeMode
+from ledgence.local._host._watches import Watch, Watches
+from ledgence.local._launch import default_bootstrap
+from ledgence.local._packages import ProgramStore
+from ledgence.local._replay import History
+from ledgence.local._store import HostLock, SqliteStore
+
+__all__ = ["Core", "Options"]
+
+DEFAULT_SCOPE = Scope("local", "default")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a host works; the public constructor explains them."""
+
+    store: Path | None = None
+    programs: Mapping[str, Source] = field(default_factory=dict[str, Source])
+    slots: int = 4
+    time: TimeMode = "skip"
+    fresh_processes: bool = False
+    scope: Scope = DEFAULT_SCOPE
+    queues: Sequence[str] | None = None
+    wait_seconds: float = 10.0
+    python: str | None = None
+    listener: HostListener | None = None
+
+
+class Core:
+    """A host that is open from ``open`` to ``close``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.scope = options.scope
+        self.listener = options.listener or PrintingListener()
+        self.catalogue = Catalogue(options.python)
+        self.host_id = random_id("host")
+        self._clock = HostTime(options.time)
+        self._watches = Watches()
+        self._attempts = Attempts()
+        self._pool = Pool(options.slots)
+        self._broken: BaseException | None = None
+        self._closing = threading.Lock()
+        self._closed = False
+        self._opened: _Opened | None = None
+        self._cleanup = contextlib.ExitStack()
+
+    # Opening and closing.
+
+    def open(self) -> None:
+        """Open the store, take the host lock, and begin to work.
+
+        Raises:
+            StoreError: The file is no store, or another host runs its programs.
+            TargetError: A program that was named cannot be run.
+        """
+        with contextlib.ExitStack() as stack:
+            for name, source in self.options.programs.items():
+                self.catalogue.link(name, source)
+            path = self.options.store
+            if path is None:
+                made = stack.enter_context(tempfile.TemporaryDirectory())
+                self.catalogue.packages = ProgramStore(made)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                beside = path.with_name(f"{path.name}.programs")
+                self.catalogue.packages = ProgramStore(beside)
+            store = stack.enter_context(SqliteStore(path))
+            stack.enter_context(HostLock(path, self.host_id))
+            self._start(store)
+            self._cleanup = stack.pop_all()
+
+    def _start(self, store: SqliteStore) -> None:
+        engine = Engine(
+            store,
+            self.catalogue,
+            clock=self._clock,
+            host_id=self.host_id,
+            listener=self._heard,
+        )
+        executor = Executor(
+            engine,
+            self.catalogue,
+            self._pool,
+            self._new_output,
+            fresh=self.options.fresh_processes,
+        )
+        slots = Slots(
+            engine,
+            executor,
+            self._attempts,
+            most=self.options.slots,
+            queues=self.options.queues,
+            on_report=self._poke,
+            on_error=self._fail,
+        )
+        shared = self.options.store is not None
+        pump = Pump(
+            engine,
+            self._clock,
+            slots,
+            self._attempts,
+            self._watches,
+            changed=store.changed_elsewhere if shared else None,
+            note=self.listener.note,
+            on_error=self._fail,
+        )
+        self._opened = _Opened(engine, Inspection(store), slots, pump)
+        engine.recover()
+        pump.start()
+
+    def close(self) -> None:
+        """Stop all programs, report their attempts, and close the store."""
+        with self._closing:
+            opened = self._opened
+            if self._closed or opened is None:
+                return
+            self._closed = True
+            opened.slots.close()
+            opened.pump.close()
+            closed = HostError("the host was closed", code="host_closed")
+            self._watches.fail(self._broken or closed)
+            self._pool.close()
+            self._cleanup.close()
+
+    @property
+    def opened(self) -> _Opened:
+        """The parts that exist while the host is open.
+
+        Raises:
+            HostError: It is not open, or has stopped because of an error of its own.
+        """
+        if self._broken is not None:
+            raise HostError(
+                f"the host has stopped: {self._broken!r}", code="host_broken"
+            ) from self._broken
+        if self._opened is None or self._closed:
+            raise HostError(
+                "the host is not open",
+                code="host_closed",
+                hint="use it as a context manager: with LocalHost() as host",
+            )
+        return self._opened
+
+    def _heard(self, effects: Effects) -> None:
+        if self._opened is not None:
+            self._opened.pump.heard(effects)
+        self.listener.changed(effects)
+
+    def _poke(self) -> None:
+        if self._opened is not None:
+            self._opened.pump.poke()
+
+    def _fail(self, error: BaseException) -> None:
+        """An error of our own: nobody may wait for a host that does nothing."""
+        self._broken = error
+        wrapped = HostError(f"the host has stopped: {error!r}", code="host_broken")
+        wrapped.__cause__ = error
+        self._watches.fail(wrapped)
+
+    def _new_output(self) -> Output:
+        directory = str(Path(default_bootstrap()).parent)
+        return Output(self.listener, directory, self._on_frame)
+
+    def _on_frame(self, origin: Origin, direction: str, line: bytes) -> None:
+        pass
+
+    # Programs.
+
+    def link(self, name: str, source: Source, version: str | None) -> Program:
+        """Register a program on disk."""
+        return self.catalogue.link(name, source, version)
+
+    # Commands.
+
+    def submit_task(self, name: str, data: object, options: SubmitOptions) -> Run:
+        """Queue a task."""
+        answer = self._submit(self.opened.engine.submit_task, name, data, options)
+        return Run(answer["task_id"], "task", name)
+
+    def start_workflow(self, name: str, data: object, options: SubmitOptions) -> Run:
+        """Start a workflow."""
+        answer = self._submit(self.opened.engine.submit_workflow, name, data, options)
+        return Run(answer["workflow_id"], "workflow", name)
+
+    def _submit(
+        self,
+        how: Callable[[object], dict[str, Any]],
+        name: str,
+        data: object,
+        options: SubmitOptions,
+    ) -> dict[str, Any]:
+        version = options.get("version") or self.catalogue.version_of(name)
+        program = Program(name, version)
+        try:
+            return how(submission(self.scope, program, data, options))
+        except NotFound as error:
+            raise self.catalogue.not_found(program) from error
+
+    def send_event(self, run: Run, key: str, event: object) -> dict[str, Any]:
+        """Send an event to a workflow."""
+        request = run.request(self.scope.to_json(), key=key, event=event)
+        return self.opened.engine.send_event(request)
+
+    def cancel(self, run: Run) -> str:
+        """Cancel a run; return its state after that."""
+        engine, request = self.opened.engine, run.request(self.scope.to_json())
+        if run.kind == "task":
+            return engine.cancel_task(request)
+        state: str = engine.cancel_workflow(request)["state"]
+        return state
+
+    def status(self, run: Run) -> dict[str, Any]:
+        """Return the status of a run."""
+        look, request = self.opened.look, run.request(self.scope.to_json())
+        if run.kind == "task":
+            return look.task_status(request)
+        return look.workflow_status(request)
+
+    def history(self, run: Run) -> History:
+        """Return what a run has done."""
+        look, request = self.opened.look, run.request(self.scope.to_json())
+        if run.kind == "task":
+            return History.of_task(look, request)
+        return History.of_workflow(look, request)
+
+    def awaited(self, run: Run) -> list[Awaited]:
+        """Return what a run waits for."""
+        return awaited(self.opened.look, self.scope, run, self.now_ms())
+
+    # Time.
+
+    def now_ms(self) -> int:
+        """Return the host's time, Unix milliseconds."""
+        return self.opened.engine.schedule().now
+
+    def advance(self, ms: int) -> None:
+        """Move the host's clock."""
+        if ms < 0:
+            raise ValueError(f"time does not run back: {ms} ms")
+        bound = self.options.wait_seconds
+        self.opened.pump.advance(ms, settle=lambda: self._settle(bound), bound=bound)
+
+    def _settle(self, seconds: float) -> bool:
+        """Let everything run that can; whether it was over in time."""
+        watch = self.watch(Watch(None, self._idle, "nothing"))
+        try:
+            self.wait(watch, seconds)
+        except FutureTimeout:
+            return False
+        return True
+
+    def _idle(self) -> bool | None:
+        return is_idle(self.opened.engine.schedule()) or None
+
+    # Waiting.
+
+    def over(self, run: Run) -> Watch:
+        """Begin to wait for the outcome of a run."""
+
+        def look() -> Outcome | None:
+            return outcome_of(self.opened.look, self.scope, run, self.catalogue)
+
+        look()  # an unknown run is refused here
+        return self.watch(Watch(run.id, look, "all"))
+
+    def waiting(self, run: Run) -> Watch:
+        """Begin to wait until a run waits for something from outside, or is over."""
+
+        def look() -> list[Awaited] | None:
+            return self._waits(run)
+
+        self.status(run)  # an unknown run is refused here
+        return self.watch(Watch(None, look, "retries"))
+
+    def asked(self, run: Run, key: str) -> Watch:
+        """Begin to wait for a request for approval; its snapshot is the answer."""
+
+        def look() -> dict[str, Any] | None:
+            request = run.request(self.scope.to_json(), key=key)
+            try:
+                return self.opened.look.approval(request)
+            except NotFound:
+                if self._waits(run) is not None:
+                    raise
+                return None
+
+        return self.watch(Watch(None, look, "retries"))
+
+    def _waits(self, run: Run) -> list[Awaited] | None:
+        look, request = self.opened.look, run.request(self.scope.to_json())
+        schedule = self.opened.engine.schedule()
+        if is_idle(schedule) and schedule.due.queued is None:
+            return self.awaited(run)
+        if run.kind == "workflow":
+            if look.workflow(request)["external_wait"] is not None:
+                return self.awaited(run)
+            over = look.workflow_status(request)["terminal_at"] is not None
+        else:
+            over = look.task_status(request)["terminal_at"] is not None
+        return [] if over else None
+
+    def watch(self, watch: Watch) -> Watch:
+        """Begin to watch."""
+        opened = self.opened
+        self._watches.add(watch)
+        if watch.settle():
+            self._watches.remove(watch)
+        else:
+            opened.pump.poke()
+        return watch
+
+    def unwatch(self, watch: Watch) -> None:
+        """Watch no longer."""
+        self._watches.remove(watch)
+
+    def wait(self, watch: Watch, seconds: float | None) -> Any:
+        """Wait in this thread for an answer.
+
+        Raises:
+            TimeoutError: It did not come in time; nobody waits for it any more.
+        """
+        future: Future[Any] = watch.future
+        try:
+            return future.result(seconds)
+        finally:
+            self.unwatch(watch)
+
+    def expired(self, run: Run, seconds: float) -> WaitExpired:
+        """Return the error for a run that was not over in time."""
+        return WaitExpired(run, seconds, self.awaited(run))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    engine: Engine
+    look: Inspection
+    slots: Slots
+    pump: Pump

@@ -1,0 +1,144 @@
+"""The threads that carry attempts out, at most so many at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from ledgence.local._engine import (
+    Assignment,
+    Engine,
+    EngineError,
+    OwnershipLost,
+    Unavailable,
+    failure,
+)
+from ledgence.local._host._active import Active, Attempts
+from ledgence.local._host._execution import Executor, Report
+
+__all__ = ["Slots"]
+
+_PAUSE_SECONDS = 0.5
+_REPORT_TRIES = 10
+
+
+class Slots:
+    """Claims attempts while there are any, and carries them out.
+
+    Args:
+        most: How many at a time.
+        queues: The queues that are served; None serves all.
+        on_report: Called after each report.
+        on_error: Called when a slot ends because of an error of our own.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        executor: Executor,
+        attempts: Attempts,
+        *,
+        most: int,
+        queues: Sequence[str] | None,
+        on_report: Callable[[], None],
+        on_error: Callable[[BaseException], None],
+    ) -> None:
+        self._engine = engine
+        self._executor = executor
+        self._attempts = attempts
+        self._most = most
+        self._queues = queues
+        self._on_report = on_report
+        self._on_error = on_error
+        self._condition = threading.Condition()
+        self._runnable = False
+        self._closing = False
+        self._waiting = 0
+        self._threads: list[threading.Thread] = []
+
+    def wake(self) -> None:
+        """There may be something to claim."""
+        with self._condition:
+            if self._closing:
+                return
+            self._runnable = True
+            if self._waiting:
+                self._condition.notify()
+            elif len(self._threads) < self._most:
+                self._start()
+
+    def _start(self) -> None:
+        name = f"ledgence-slot-{len(self._threads) + 1}"
+        thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def close(self) -> None:
+        """Stop all programs and wait until their attempts are reported."""
+        with self._condition:
+            self._closing = True
+            self._condition.notify_all()
+        for active in self._attempts.all():
+            active.stop("cancelled")
+        for thread in self._threads:
+            thread.join()
+
+    def _serve(self) -> None:
+        try:
+            while (assignment := self._next()) is not None:
+                self._carry_out(assignment)
+        except BaseException as error:  # noqa: BLE001 - the host must not just go quiet
+            self._on_error(error)
+
+    def _next(self) -> Assignment | None:
+        while self._await_work():
+            try:
+                assignment = self._engine.claim(queues=self._queues)
+            except Unavailable:
+                self._pause()
+                continue
+            if assignment is not None:
+                self.wake()  # there may be more, for another slot
+                return assignment
+        return None
+
+    def _await_work(self) -> bool:
+        with self._condition:
+            self._waiting += 1
+            self._condition.wait_for(lambda: self._closing or self._runnable)
+            self._waiting -= 1
+            self._runnable = False
+            return not self._closing
+
+    def _pause(self) -> None:
+        """Let the store recover."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._closing, _PAUSE_SECONDS)
+            self._runnable = True
+
+    def _carry_out(self, assignment: Assignment) -> None:
+        active = Active(assignment)
+        self._attempts.add(active)
+        try:
+            if self._closing:
+                active.stop("cancelled")
+            self._report(assignment, self._executor.run(active))
+        finally:
+            self._attempts.remove(active)
+            self._on_report()
+
+    def _report(self, assignment: Assignment, report: Report) -> None:
+        body = report.body(assignment.owner.attempt_id)
+        for _ in range(_REPORT_TRIES):
+            try:
+                self._engine.report(assignment, body)
+            except Unavailable:
+                self._pause()
+            except OwnershipLost:
+                return  # too late: its lease has ended, and the attempt with it
+            except EngineError as error:
+                text = f"the result cannot be reported: {error.summary}"
+                refused = Report(failure("protocol", text), report.gone)
+                body = refused.body(assignment.owner.attempt_id)
+            else:
+                return
