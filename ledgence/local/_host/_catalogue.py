@@ -150,9 +150,7 @@ class Catalogue:
             known |= {(one.id, one.version) for one in self.packages.programs()}
         names = sorted({name for name, _ in known})
         versions = sorted(v for name, v in known if name == program.id and v)
-        details: dict[str, object] = {
-            "registered": ", ".join(names[:_SHOWN]) or "nothing"
-        }
+        shown = ", ".join(names[:_SHOWN]) or "nothing"
         near = difflib.get_close_matches(program.id, names, n=3, cutoff=_NEAR)
         if versions:
             hint = f"there is {program.id} in version {', '.join(versions)}"
