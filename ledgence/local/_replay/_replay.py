@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from ledgence.local._replay._player import Player
 from ledgence.local._replay._report import ReplayReport, Skipped
 from ledgence.local._target import find_interpreter, find_target
 
-__all__ = ["replay", "replay_history"]
+__all__ = ["Replay", "replay", "replay_history"]
 
 TIMEOUT_SECONDS = 60.0
 Source = History | Mapping[str, Any] | str | os.PathLike[str]
@@ -93,9 +94,17 @@ def replay(
     found = _read(history)
     targets: dict[str, str] = {found.program: os.fspath(target)}
     targets.update({name: os.fspath(one) for name, one in (programs or {}).items()})
-    work = _Work(targets, timeout=timeout, fresh=fresh_processes, python=python)
-    work.run(found.to_json())
-    return work.report()
+
+    def find(run: JsonObject) -> Launch | None:
+        text = targets.get(_program(run))
+        return None if text is None else _launch(text, python)
+
+    work = Replay(timeout=timeout, fresh=fresh_processes)
+    work.run(found.to_json(), find)
+    report = work.report()
+    if not report.compared:
+        raise _empty(report)
+    return report
 
 
 def _read(history: Source) -> History:
@@ -112,40 +121,43 @@ def _read(history: Source) -> History:
     return history
 
 
-class _Work:
-    """One replay."""
+class Replay:
+    """One replay, of one history or of several.
 
-    def __init__(
-        self,
-        targets: dict[str, str],
-        *,
-        timeout: float,
-        fresh: bool,
-        python: str | None,
-    ) -> None:
-        self._targets = targets
+    Args:
+        timeout: Seconds for one activation.
+        fresh: Give every activation a process of its own.
+    """
+
+    def __init__(self, *, timeout: float, fresh: bool = False) -> None:
         self._timeout = timeout
         self._fresh = fresh
-        self._python = python
         self._output = Output(str(Path(default_bootstrap()).parent))
         self._compared = 0
         self._differences: list[Difference] = []
         self._skipped: list[Skipped] = []
 
-    def run(self, root: JsonObject) -> None:
-        """Play the runs of a tree, program by program."""
+    def run(
+        self, root: JsonObject, find: Callable[[JsonObject], Launch | None]
+    ) -> None:
+        """Play the runs of a tree, program by program.
+
+        Args:
+            root: The history of a workflow.
+            find: Tells what to start for a run, None for what cannot be played.
+        """
         runs: dict[str, list[JsonObject]] = {}
         for run in _tree(root):
-            runs.setdefault(run["descriptor"]["program"]["id"], []).append(run)
-        for program, own in runs.items():
-            if program in self._targets:
-                self._play(self._targets[program], own)
+            runs.setdefault(json.dumps(run["descriptor"]), []).append(run)
+        for own in runs.values():
+            launch = find(own[0])
+            if launch is not None:
+                self._play(launch, own)
                 continue
-            reason = f"no target was given for the program {program!r}"
+            reason = f"no target was given for the program {_program(own[0])!r}"
             self._skipped += [Skipped(_id(run), None, reason) for run in own]
 
-    def _play(self, target: str, runs: list[JsonObject]) -> None:
-        launch = _launch(target, self._python)
+    def _play(self, launch: Launch, runs: list[JsonObject]) -> None:
         with Player(
             launch, self._output, timeout=self._timeout, fresh=self._fresh
         ) as player:
@@ -164,19 +176,7 @@ class _Work:
         self._differences += compare(workflow_id, activation, played)
 
     def report(self) -> ReplayReport:
-        """Return what was found.
-
-        Raises:
-            HistoryError: Nothing was compared.
-        """
-        if not self._compared:
-            reasons = dict.fromkeys(one.reason for one in self._skipped)
-            raise HistoryError(
-                "the history holds no activation that could be compared",
-                code="replay_empty",
-                details={"skipped": "; ".join(reasons) or "nothing"},
-                hint="export it after a decision was accepted",
-            )
+        """Return what was found."""
         return ReplayReport(
             compared=self._compared,
             differences=tuple(self._differences),
@@ -185,11 +185,25 @@ class _Work:
         )
 
 
+def _empty(report: ReplayReport) -> HistoryError:
+    reasons = dict.fromkeys(one.reason for one in report.skipped)
+    return HistoryError(
+        "the history holds no activation that could be compared",
+        code="replay_empty",
+        details={"skipped": "; ".join(reasons) or "nothing"},
+        hint="export it after a decision was accepted",
+    )
+
+
 def _tree(run: JsonObject) -> Iterator[JsonObject]:
     yield run
     for child in run["children"]:
         if child["kind"] == "workflow":
             yield from _tree(child["history"])
+
+
+def _program(run: JsonObject) -> str:
+    return cast("str", run["descriptor"]["program"]["id"])
 
 
 def _id(run: JsonObject) -> str:

@@ -1,0 +1,64 @@
+"""The host of one test."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from ledgence.local._errors import LocalError
+from ledgence.local._host import LocalHost, PrintingListener
+from ledgence.local._testing._repeat import check_repeats
+from ledgence.local._testing._settings import Settings
+from ledgence.local._testing._tree import open_runs
+
+__all__ = ["TestHost"]
+
+_KEPT_LINES: Final = 1_000
+
+
+class _Kept(PrintingListener):
+    """Keeps what would be printed: the last 1,000 lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+
+    def _print(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class TestHost:
+    """A host with what the report of its test needs."""
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+
+    def __init__(self, settings: Settings) -> None:
+        self._replay = settings.replay
+        self._kept = _Kept()
+        options = dict(settings.options)
+        if not settings.printing:
+            options.setdefault("listener", self._kept)
+        self.host = LocalHost(**options)
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Return what a report of a failure shows beside the traceback."""
+        found = [
+            ("ledgence: what is awaited", self._awaited()),
+            ("ledgence: output of the programs", "\n".join(self._kept.lines)),
+        ]
+        return [(title, text) for title, text in found if text]
+
+    def _awaited(self) -> str:
+        try:
+            return open_runs(self.host)
+        except LocalError as error:  # a host that has failed cannot tell
+            return str(error)
+
+    def check_replays(self) -> None:
+        """Play what was recorded once more, if the test wants that.
+
+        Raises:
+            NotRepeatable: A program would do something else in another attempt.
+        """
+        if self._replay:
+            check_repeats(self.host)
