@@ -23,7 +23,7 @@ journal; where the program would then run another step or fork, the test fails w
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -45,12 +45,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="keep processes between activations, and do not play what was recorded"
         " once more",
-    )
-    group.addoption(
-        "--ledgence-crash",
-        metavar="N",
-        type=int,
-        help="kill a program's process after the N-th frame, once in each test",
     )
     parser.addini(
         "ledgence_replay",
@@ -104,14 +98,19 @@ def ledgence_async_host(
 def _new_host(request: pytest.FixtureRequest, programs: dict[str, Any]) -> TestHost:
     from ledgence.local._testing import TestHost, settings_of  # noqa: PLC0415 - only for tests with a host
 
-    settings = settings_of(request.config, request.node, programs)
-    test_host = TestHost(settings)
-    request.node.stash[_HOST] = test_host
+    item = _item(request)
+    test_host = TestHost(settings_of(request.config, item, programs))
+    item.stash[_HOST] = test_host
     return test_host
 
 
+def _item(request: pytest.FixtureRequest) -> pytest.Item:
+    # pytest does not say what a node is; of a function's fixture it is the item.
+    return cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType] # as above
+
+
 def _finish(request: pytest.FixtureRequest, test_host: TestHost) -> None:
-    if request.node.stash.get(_PASSED, False):
+    if _item(request).stash.get(_PASSED, False):
         test_host.check_replays()
 
 

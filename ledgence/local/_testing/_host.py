@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from ledgence.local._errors import LocalError
 from ledgence.local._host import LocalHost, PrintingListener
 from ledgence.local._testing._repeat import check_repeats
 from ledgence.local._testing._settings import Settings
@@ -43,16 +42,10 @@ class TestHost:
     def sections(self) -> list[tuple[str, str]]:
         """Return what a report of a failure shows beside the traceback."""
         found = [
-            ("ledgence: what is awaited", self._awaited()),
+            ("ledgence: what is awaited", open_runs(self.host)),
             ("ledgence: output of the programs", "\n".join(self._kept.lines)),
         ]
         return [(title, text) for title, text in found if text]
-
-    def _awaited(self) -> str:
-        try:
-            return open_runs(self.host)
-        except LocalError as error:  # a host that has failed cannot tell
-            return str(error)
 
     def check_replays(self) -> None:
         """Play what was recorded once more, if the test wants that.

@@ -6,6 +6,9 @@ find this out, every recorded activation is played once more. What it decides ma
 differ: only one decision is ever applied.
 """
 
+# pyright: reportPrivateUsage=false
+# The host is a room of the same house.
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,11 +1,14 @@
 """What all runs of a host wait for, as text."""
 
+# pyright: reportPrivateUsage=false
+# The host is a room of the same house.
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ledgence.local._engine import Inspection
-from ledgence.local._host import LocalHost, Run
+from ledgence.local._host import HostError, LocalHost, Run
 from ledgence.local._host._core import Core
 
 __all__ = ["open_runs"]
@@ -20,10 +23,12 @@ _OPEN = {
 def open_runs(host: LocalHost) -> str:
     """Return a line for each run that is not over, and below it what it waits for."""
     core = host._core  # noqa: SLF001 # a room of the same house
-    if not core.is_open:
-        return ""
+    try:
+        look = core.opened.look
+    except HostError as error:
+        return "" if error.code == "host_closed" else str(error)
     lines: list[str] = []
-    for run, state in _runs(core.opened.look, core.scope.to_json()):
+    for run, state in _runs(look, core.scope.to_json()):
         if len(lines) >= _SHOWN:
             return "\n".join([*lines, "..."])
         lines += _tree(core, run, state)
