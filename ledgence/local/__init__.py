@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ledgence.local._errors import LocalError
     from ledgence.local._host import (
         Awaited,
+        CrashPoint,
         HostError,
         HostListener,
         LocalHost,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Awaited",
+    "CrashPoint",
     "Difference",
     "History",
     "HistoryError",
@@ -81,6 +83,7 @@ _ROOMS: dict[str, str] = {
     **dict.fromkeys(
         (
             "Awaited",
+            "CrashPoint",
             "HostError",
             "HostListener",
             "LocalHost",

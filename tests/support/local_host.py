@@ -1,8 +1,10 @@
 """Programs and listeners for tests of the local host."""
 
 import textwrap
+import threading
 
 from ledgence.local import HostListener
+from tests.support.runner import PATIENCE
 
 
 class Heard(HostListener):
@@ -13,9 +15,21 @@ class Heard(HostListener):
         self.logs = []
         self.frames = []
         self.notes = []
+        self._condition = threading.Condition()
 
     def output(self, origin, text):
-        self.outputs.append((origin, text))
+        with self._condition:
+            self.outputs.append((origin, text))
+            self._condition.notify_all()
+
+    def await_output(self, text, count=1):
+        """Wait until a program has printed a line so many times."""
+
+        def seen():
+            return sum(line == text for _, line in self.outputs) >= count
+
+        with self._condition:
+            assert self._condition.wait_for(seen, PATIENCE), self.outputs
 
     def log(self, origin, log):
         self.logs.append((origin, log))

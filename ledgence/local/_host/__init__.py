@@ -15,6 +15,7 @@ a store file that other processes may write, which is looked at four times a sec
 """
 
 from ledgence.local._host._async import LocalHost
+from ledgence.local._host._crashes import CrashPoint
 from ledgence.local._host._listener import HostListener, Origin, PrintingListener
 from ledgence.local._host._plain import PlainHost
 from ledgence.local._host._requests import RetryPolicy, SubmitOptions
@@ -29,6 +30,7 @@ from ledgence.local._host._runs import (
 
 __all__ = [
     "Awaited",
+    "CrashPoint",
     "HostError",
     "HostListener",
     "LocalHost",

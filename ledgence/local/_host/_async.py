@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, Unpack
 from ledgence.local._engine import Scope
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._core import DEFAULT_SCOPE, Core, Options
+from ledgence.local._host._crashes import Crash, CrashPoint
 from ledgence.local._host._listener import HostListener
 from ledgence.local._host._plain import PlainHost
 from ledgence.local._host._requests import (
@@ -44,8 +45,13 @@ class LocalHost:
         slots: How many programs run at a time, and how many processes are kept.
         time: ``skip`` lets time pass at once when nothing runs and a result is
             awaited; otherwise the clock stands still. ``real`` follows the machine.
+        in_process: Run handlers in this process, one at a time, for a debugger: there
+            are no deadlines, no bound on waits while a handler runs, and nobody can
+            stop it.
         fresh_processes: Start a new process for each attempt, so that nothing but what
             was recorded comes from one activation to the next.
+        crash: Kill a runner after so many frames, or wherever the callable says so;
+            see ``CrashPoint`` and ``crash_after``.
         scope: ``(tenant_id, namespace)`` of everything that is asked of this host.
         queues: The queues whose tasks it runs; None runs all.
         wait_seconds: How long a wait lasts at most by default, real time.
@@ -65,7 +71,9 @@ class LocalHost:
         programs: Mapping[str, Source] | None = None,
         slots: int = 4,
         time: TimeMode = "skip",
+        in_process: bool = False,
         fresh_processes: bool = False,
+        crash: Crash | None = None,
         scope: tuple[str, str] | None = None,
         queues: Sequence[str] | None = None,
         wait_seconds: float = 10.0,
@@ -79,7 +87,9 @@ class LocalHost:
             programs=dict(programs or {}),
             slots=slots,
             time=time,
+            in_process=in_process,
             fresh_processes=fresh_processes,
+            crash=crash,
             scope=DEFAULT_SCOPE if scope is None else Scope(*scope),
             queues=queues,
             wait_seconds=wait_seconds,
@@ -120,11 +130,16 @@ class LocalHost:
     ) -> Any:
         seconds = self._options.wait_seconds if patience is None else patience
         watch = await self._call(begin)
+        answer = asyncio.wrap_future(watch.future)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(watch.future), seconds)
-        except TimeoutError as error:
-            raise await self._call(partial(self._core.expired, run, seconds)) from error
+            while not (await asyncio.wait([answer], timeout=seconds))[0]:
+                if not self._core.patient:
+                    break
+            if answer.done():
+                return answer.result()
+            raise await self._call(partial(self._core.expired, run, seconds))
         finally:
+            answer.cancel()
             self._core.unwatch(watch)
 
     @property
@@ -141,6 +156,15 @@ class LocalHost:
     def stub(self, name: str, outcome: object) -> None:
         """Let something stand for a program; see ``PlainHost.stub``."""
         self._plain.stub(name, outcome)
+
+    def crash_after(self, crash: Crash | None) -> None:
+        """Kill a runner from now on; see ``PlainHost.crash_after``."""
+        self._plain.crash_after(crash)
+
+    @property
+    def crashes(self) -> list[CrashPoint]:
+        """Where runners were killed."""
+        return self._plain.crashes
 
     async def submit_task(
         self, program: str, data: object = None, **options: Unpack[SubmitOptions]

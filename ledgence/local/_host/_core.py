@@ -25,11 +25,13 @@ from ledgence.local._engine import (
     Scope,
     random_id,
 )
-from ledgence.local._host._active import Attempts
+from ledgence.local._host._active import Active, Attempts
 from ledgence.local._host._awaited import awaited
 from ledgence.local._host._catalogue import Catalogue, Source
-from ledgence.local._host._execution import Executor
-from ledgence.local._host._listener import HostListener, Origin, PrintingListener
+from ledgence.local._host._crashes import Crash, Crashes
+from ledgence.local._host._execution import Executor, Report
+from ledgence.local._host._inprocess import InProcess
+from ledgence.local._host._listener import HostListener, PrintingListener
 from ledgence.local._host._outcomes import outcome_of
 from ledgence.local._host._output import Output
 from ledgence.local._host._pool import Pool
@@ -57,7 +59,9 @@ class Options:
     programs: Mapping[str, Source] = field(default_factory=dict[str, Source])
     slots: int = 4
     time: TimeMode = "skip"
+    in_process: bool = False
     fresh_processes: bool = False
+    crash: Crash | None = None
     scope: Scope = DEFAULT_SCOPE
     queues: Sequence[str] | None = None
     wait_seconds: float = 10.0
@@ -74,6 +78,7 @@ class Core:
         self.listener = options.listener or PrintingListener()
         self.catalogue = Catalogue(options.python)
         self.host_id = random_id("host")
+        self.crashes = Crashes(options.crash)
         self._clock = HostTime(options.time)
         self._watches = Watches()
         self._attempts = Attempts()
@@ -123,14 +128,15 @@ class Core:
             self._pool,
             self._new_output,
             fresh=self.options.fresh_processes,
+            here=InProcess(self._clock.standing) if self.options.in_process else None,
         )
         slots = Slots(
             engine,
             executor,
             self._attempts,
-            most=self.options.slots,
+            most=1 if self.options.in_process else self.options.slots,
             queues=self.options.queues,
-            on_report=self._poke,
+            on_report=self._reported,
             on_error=self._fail,
         )
         shared = self.options.store is not None
@@ -186,9 +192,12 @@ class Core:
             self._opened.pump.heard(effects)
         self.listener.changed(effects)
 
-    def _poke(self) -> None:
+    def _reported(self, active: Active, report: Report) -> None:
         if self._opened is not None:
             self._opened.pump.poke()
+        hint = report.advice
+        if hint is not None:
+            self.listener.note(f"{active.origin}: {hint}")
 
     def _fail(self, error: BaseException) -> None:
         """An error of our own: nobody may wait for a host that does nothing."""
@@ -199,10 +208,7 @@ class Core:
 
     def _new_output(self) -> Output:
         directory = str(Path(default_bootstrap()).parent)
-        return Output(self.listener, directory, self._on_frame)
-
-    def _on_frame(self, origin: Origin, direction: str, line: bytes) -> None:
-        pass
+        return Output(self.listener, directory, self.crashes.on_frame)
 
     # Programs.
 
@@ -361,9 +367,19 @@ class Core:
         """
         future: Future[Any] = watch.future
         try:
-            return future.result(seconds)
+            while True:
+                try:
+                    return future.result(seconds)
+                except FutureTimeout:
+                    if future.done() or not self.patient:
+                        raise
         finally:
             self.unwatch(watch)
+
+    @property
+    def patient(self) -> bool:
+        """Whether a wait goes on past its bound: somebody may be at a breakpoint."""
+        return self.options.in_process and bool(self._attempts.all())
 
     def expired(self, run: Run, seconds: float) -> WaitExpired:
         """Return the error for a run that was not over in time."""

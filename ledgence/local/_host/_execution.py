@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
@@ -22,8 +23,11 @@ from ledgence.local._errors import Interrupted, LocalError, RunFailure
 from ledgence.local._frames import Request, Result
 from ledgence.local._host._active import Active
 from ledgence.local._host._catalogue import Catalogue
+from ledgence.local._host._hopeless import advice
+from ledgence.local._host._inprocess import InProcess
 from ledgence.local._host._output import Output
 from ledgence.local._host._pool import Pool, PoolKey, Worker
+from ledgence.local._launch import Launch
 from ledgence.local._limits import READY_SECONDS, WORKFLOW_PROTOCOL
 
 __all__ = ["Executor", "Report"]
@@ -47,6 +51,14 @@ class Report:
     gone: bool = True
     observations: dict[str, Any] | None = None
 
+    @property
+    def advice(self) -> str | None:
+        """What to do about an execution failure that no retry cures."""
+        found = self.result.get("failure")
+        if found is None or found["kind"] != "execution":
+            return None
+        return advice(found["error"]["message"])
+
     def body(self, operation_id: str) -> JsonObject:
         """Return the body for ``Engine.report``."""
         body: JsonObject = {
@@ -64,6 +76,7 @@ class Executor:
 
     Args:
         fresh: Start a new process for each attempt.
+        here: Runs programs in this process instead; None starts processes.
     """
 
     def __init__(
@@ -71,15 +84,17 @@ class Executor:
         engine: Engine,
         catalogue: Catalogue,
         pool: Pool,
-        new_output: Any,
+        new_output: Callable[[], Output],
         *,
         fresh: bool,
+        here: InProcess | None,
     ) -> None:
         self._engine = engine
         self._catalogue = catalogue
         self._pool = pool
         self._new_output = new_output
         self._fresh = fresh
+        self._here = here
 
     def run(self, active: Active) -> Report:
         """Carry an attempt out; whatever happens becomes a report."""
@@ -91,11 +106,11 @@ class Executor:
             stub = self._catalogue.stub_of(assignment.descriptor)
             if stub is not None:
                 return Report(stub.run(assignment))
-            return self._run_process(active)
+            return self._run_program(active)
         except EngineError as error:
             return Report(failure(error.failure, _text(error)))
 
-    def _run_process(self, active: Active) -> Report:
+    def _run_program(self, active: Active) -> Report:
         assignment = active.assignment
         try:
             digest, launch = self._catalogue.launch(assignment.descriptor)
@@ -104,7 +119,29 @@ class Executor:
         if assignment.activation and launch.protocol != WORKFLOW_PROTOCOL:
             text = f"the program has protocol {launch.protocol}; workflows need 3"
             return Report(failure("incompatible", text, phase="preparation"))
-        key = PoolKey(digest, assignment.scope, launch)
+        if self._here is not None:
+            return self._run_here(self._here, assignment, digest, launch)
+        return self._run_process(active, digest, launch)
+
+    def _run_here(
+        self, here: InProcess, assignment: Assignment, digest: str, launch: Launch
+    ) -> Report:
+        invocation, owner = self._invocation(assignment), assignment.owner
+        try:
+            result = here.run(
+                digest, launch, invocation, lambda request: self._answer(owner, request)
+            )
+        except EngineError:
+            raise
+        except RunFailure as error:
+            text = _text(error)
+            return Report(failure(_kind(error.kind), text, phase=error.phase))
+        except LocalError as error:
+            return Report(failure(_kind(error.kind), _text(error), phase="admission"))
+        return Report(_result_of(result), observations=result.observations)
+
+    def _run_process(self, active: Active, digest: str, launch: Launch) -> Report:
+        key = PoolKey(digest, active.assignment.scope, launch)
         worker = None if self._fresh else self._pool.take(key)
         if worker is None:
             worker = self._pool.start(key, self._new_output())
@@ -148,16 +185,19 @@ class Executor:
         if not worker.started:
             process.start(deadline=time.monotonic() + READY_SECONDS)
             worker.started = True
-        extension = None
-        if assignment.activation:
-            extension = self._engine.activation_extension(owner)
 
         def answer(request: Request) -> object:
             return self._answer(owner, request)
 
-        invocation = Invocation(assignment.event, extension)
+        invocation = self._invocation(assignment)
         deadline = time.monotonic() + _MOST_SECONDS
         return process.invoke(invocation, deadline=deadline, answer=answer)
+
+    def _invocation(self, assignment: Assignment) -> Invocation:
+        extension = None
+        if assignment.activation:
+            extension = self._engine.activation_extension(assignment.owner)
+        return Invocation(assignment.event, extension)
 
     def _answer(self, owner: Owner, request: Request) -> object:
         return self._engine.runtime_request(owner, request.operation, request.payload)

@@ -6,13 +6,10 @@ from typing import Any
 
 from ledgence.local._engine import Inspection, Scope
 from ledgence.local._host._catalogue import Catalogue
+from ledgence.local._host._hopeless import advice
 from ledgence.local._host._runs import Outcome, Run
 
 __all__ = ["outcome_of"]
-
-# The codes with which the workflow API says that code and journal differ, as they
-# begin the text of its errors.
-_BINDING = ("binding_mismatch", "callable_mismatch", "key_reused")
 
 
 def outcome_of(
@@ -87,9 +84,4 @@ def _hint(error: dict[str, Any] | None, catalogue: Catalogue) -> str | None:
     for name, missing in list(catalogue.missing.items()):
         if name in message and error.get("kind") == "decision_invalid":
             return missing.hint
-    if any(code in message for code in _BINDING):
-        return (
-            "a retry does not help: the code differs from what it recorded before;"
-            " see what the message expects, and what it got"
-        )
-    return None
+    return advice(message)

@@ -38,16 +38,19 @@ class Output:
         self._partial = ""
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._origin: Origin | None = None
+        self._running = False
 
     def begin(self, origin: Origin) -> None:
         """From now on everything belongs to this attempt."""
         self._flush()
         self._origin = origin
+        self._running = True
         self._tail.clear()
 
     def end(self, allowance: Allowance) -> None:
         """The attempt is over; say what was not passed on."""
         self._flush()
+        self._running = False
         if allowance.dropped_bytes:
             self._line(f"... {allowance.dropped_bytes} more bytes of output dropped")
         if allowance.dropped_logs:
@@ -79,7 +82,8 @@ class Output:
         """Hand a frame on; this may end the process."""
         if self._origin is not None:
             self._listener.frame(self._origin, direction, line)
-            self._on_frame(self._origin, direction, line)
+            if self._running:
+                self._on_frame(self._origin, direction, line)
 
     def _flush(self) -> None:
         partial = self._partial + self._decoder.decode(b"", final=True)

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._core import Core
+from ledgence.local._host._crashes import Crash, CrashPoint
 from ledgence.local._host._requests import (
     Decision,
     SubmitOptions,
@@ -67,6 +68,22 @@ class PlainHost:
                 are checked as those of a real program are.
         """
         self._core.catalogue.stub(name, outcome)
+
+    def crash_after(self, crash: Crash | None) -> None:
+        """Kill a runner after so many frames from now on.
+
+        The attempt fails as if its process had died by itself, and is retried.
+
+        Args:
+            crash: How many frames, counted over all runners of this host without
+                logs; or a callable that is asked at every frame; None kills no more.
+        """
+        self._core.crashes.after(crash)
+
+    @property
+    def crashes(self) -> list[CrashPoint]:
+        """Where runners were killed."""
+        return list(self._core.crashes.done)
 
     def submit_task(
         self, program: str, data: object = None, **options: Unpack[SubmitOptions]

@@ -40,7 +40,7 @@ class Slots:
         *,
         most: int,
         queues: Sequence[str] | None,
-        on_report: Callable[[], None],
+        on_report: Callable[[Active, Report], None],
         on_error: Callable[[BaseException], None],
     ) -> None:
         self._engine = engine
@@ -122,10 +122,11 @@ class Slots:
         try:
             if self._closing:
                 active.stop("cancelled")
-            self._report(assignment, self._executor.run(active))
+            report = self._executor.run(active)
+            self._report(assignment, report)
         finally:
             self._attempts.remove(active)
-            self._on_report()
+        self._on_report(active, report)
 
     def _report(self, assignment: Assignment, report: Report) -> None:
         body = report.body(assignment.owner.attempt_id)
