@@ -1,4 +1,4 @@
-/* Texts of ASCII between quotes, eight or sixteen bytes at a time.
+/* Texts of ASCII or of UTF-8 between quotes, eight or sixteen bytes at a time.
  *
  * Every load stays inside the text: its short last piece is gathered from loads that
  * overlap instead of reading past the end.
@@ -57,6 +57,13 @@ escapes_in_word(uint64_t word)
     return ~fine & HIGH_BITS;
 }
 
+/* The same where bytes from 0x80 on, which need no escape, occur as well. */
+static inline uint64_t
+escapes_in_utf8_word(uint64_t word)
+{
+    return escapes_in_word(word & ~HIGH_BITS) & ~word;
+}
+
 /* Write an escape (8 bytes of room): as \u00XX always, of which two bytes may count. */
 static inline char *
 put_escape(char *at, unsigned char byte)
@@ -84,11 +91,24 @@ escapes_in_vector(__m128i bytes)
                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))));
     return (unsigned)_mm_movemask_epi8(bad);
 }
+
+/* The same without the bytes from 0x80 on. */
+static inline unsigned
+escapes_in_utf8_vector(__m128i bytes)
+{
+    __m128i above = _mm_subs_epu8(bytes, _mm_set1_epi8(0x1f));
+    __m128i bad = _mm_or_si128(
+        _mm_cmpeq_epi8(above, _mm_setzero_si128()),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))));
+    return (unsigned)_mm_movemask_epi8(bad);
+}
 #endif
 
-/* Write an ASCII text between quotes; at least one byte of room is left after it. */
-static inline int
-ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
+/* Write ASCII, or UTF-8 if `wide`, which is a constant, between quotes; at least one byte
+ * of room is left after it. */
+static inline __attribute__((always_inline)) int
+bytes_put(Output *out, const unsigned char *from, Py_ssize_t length, const int wide)
 {
     int status = output_room(out, length + TEXT_SLACK);
     if (status < 0)
@@ -101,7 +121,8 @@ ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
 #ifdef __SSE2__
         while (length >= 16) {
             __m128i bytes = _mm_loadu_si128((const __m128i *)from);
-            unsigned bad = escapes_in_vector(bytes);
+            unsigned bad =
+                wide ? escapes_in_utf8_vector(bytes) : escapes_in_vector(bytes);
             _mm_storeu_si128((__m128i *)at, bytes);
             if (bad) {
                 clean = __builtin_ctz(bad);
@@ -113,7 +134,9 @@ ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
         }
 #endif
         while (length >= 8) {
-            uint64_t word = load8(from), escapes = escapes_in_word(word);
+            uint64_t word = load8(from);
+            uint64_t escapes =
+                wide ? escapes_in_utf8_word(word) : escapes_in_word(word);
             memcpy(at, &word, 8);
             if (escapes) {
                 clean = __builtin_ctzll(escapes) / 8;
@@ -126,7 +149,9 @@ ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
         if (length > 0) {
             uint64_t word = load_few(from, length);
             /* Beyond the text count blanks, which need no escape. */
-            uint64_t escapes = escapes_in_word(word | EACH_BYTE(0x20) << (8 * length));
+            uint64_t filled = word | EACH_BYTE(0x20) << (8 * length);
+            uint64_t escapes =
+                wide ? escapes_in_utf8_word(filled) : escapes_in_word(filled);
             memcpy(at, &word, 8);
             if (escapes) {
                 clean = __builtin_ctzll(escapes) / 8;
@@ -149,6 +174,18 @@ ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
             at = out->at;
         }
     }
+}
+
+static inline int
+ascii_put(Output *out, const unsigned char *from, Py_ssize_t length)
+{
+    return bytes_put(out, from, length, 0);
+}
+
+static int
+utf8_put(Output *out, const unsigned char *from, Py_ssize_t length)
+{
+    return bytes_put(out, from, length, 1);
 }
 
 /* How many bytes the escapes of an ASCII text add. */

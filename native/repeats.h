@@ -67,6 +67,9 @@ repeats_put(Repeats *repeats, Output *out, PyObject *text, Py_ssize_t *utf8)
         *utf8 = PyUnicode_GET_LENGTH(text);
         return ascii_put(out, PyUnicode_1BYTE_DATA(text), *utf8);
     }
+    const unsigned char *cached = text_cached(out, text, utf8);
+    if (cached != NULL)
+        return utf8_put(out, cached, *utf8);
     return repeats_put_wide(repeats, out, text, utf8);
 }
 

@@ -1,6 +1,7 @@
 /* Strings: UTF-8 lengths, escapes, order (json-profile.md, sections 2.2 and 3).
  *
- * The data of a str is read where it lies, by its kind; nothing is cached in it.
+ * The data of a str is read where it lies, by its kind; nothing is cached in it. UTF-8
+ * that somebody else has cached is used.
  */
 #ifndef LEDGENCE_TEXT_H
 #define LEDGENCE_TEXT_H
@@ -30,6 +31,25 @@ text_length(PyObject *text)
     return text_ready(text) < 0 ? -1 : PyUnicode_GET_LENGTH(text);
 }
 
+/* The UTF-8 of a text beyond ASCII, and its size, if a C function has asked the
+ * interpreter for it before: then it stays with the text. It holds no surrogates. Else, or
+ * where so much is more than the output can hold, NULL. */
+static inline const unsigned char *
+text_cached(const Output *out, PyObject *text, Py_ssize_t *size)
+{
+#ifdef Py_GIL_DISABLED
+    (void)out, (void)text, (void)size;
+    return NULL;
+#else
+    PyCompactUnicodeObject *compact = (PyCompactUnicodeObject *)text;
+
+    if (compact->utf8 == NULL || compact->utf8_length > out->ceiling)
+        return NULL;
+    *size = compact->utf8_length;
+    return (const unsigned char *)compact->utf8;
+#endif
+}
+
 /* Write a str between quotes and set *utf8 to its UTF-8 length: 0, WRITE_SURROGATE,
  * WRITE_OVER or WRITE_FAILED. At least one byte of room is left after it. */
 static inline int
@@ -42,6 +62,9 @@ text_put(Output *out, PyObject *text, Py_ssize_t *utf8)
         *utf8 = length;
         return ascii_put(out, data, length);
     }
+    const unsigned char *cached = text_cached(out, text, utf8);
+    if (cached != NULL)
+        return utf8_put(out, cached, *utf8);
     switch (PyUnicode_KIND(text)) {
     case PyUnicode_1BYTE_KIND:
         return shuffle_usable ? shuffle_put_ucs1(out, data, length, utf8)
@@ -91,6 +114,8 @@ text_fit(PyObject *text, Py_ssize_t most, Py_ssize_t room)
         length = most;
     const void *data = PyUnicode_DATA(text);
     int kind = PyUnicode_KIND(text);
+    if (PyUnicode_IS_ASCII(text) && length + ascii_escape_bytes(data, length) <= room)
+        return length;
     for (; count < length; count++) {
         uint32_t code = PyUnicode_READ(kind, data, count);
         if (code < 0x80)

@@ -262,6 +262,10 @@ cdef int wire_items(Walk *walk, object value, int depth, list parts) except -1:
     return wire_end(walk, b"}")
 
 
+# For the path of a first walk, which nobody asks for; it calls no Python code.
+cdef list _nowhere = []
+
+
 cdef dict fitted(
     object envelope, object kind, object message, object limit, object status
 ):
@@ -277,10 +281,11 @@ cdef Py_ssize_t room_beside(dict frame, object limit) except -1:
     """How many bytes of the limit a frame and its newline leave."""
     cdef Walk walk
     cdef Py_ssize_t most = limit_of(limit)
-    cdef list parts = []
+    cdef list parts = _nowhere
     walk_open(&walk, most, FRAME_DEPTH, False)
     if measure_value(&walk, <PyObject *>frame, 0, parts) != OK:
         parts.clear()
+        parts = []
         walk_open(&walk, most, FRAME_DEPTH, False)
         if wire_walk(&walk, frame, parts) != OK:
             if walk.reason == b"bytes":

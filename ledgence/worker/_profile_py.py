@@ -47,6 +47,7 @@ _TROUBLE = 2 * _NO_LIMIT  # more than any budget
 _SMALL_MAX = 2**30 - 1
 _SMALL_MIN = -_SMALL_MAX
 _MESSAGE_CODE_POINTS = 512  # section 8: what is taken of a message
+_MOST_DEPTH = 127  # what the compiled twin can hold
 
 
 def encode(
@@ -66,6 +67,8 @@ def encode(
     Raises:
         ProfileError: ``bytes``, ``depth``, ``cycle``, ``type``, ``key_type``,
             ``surrogate``, ``int_range`` or ``non_finite``, with the path.
+        TypeError: ``limit`` or ``max_depth`` is no int.
+        ValueError: ``max_depth`` is not from 0 to 127.
     """
     found = _quick(_SORTED, value, limit, max_depth, _refused)
     if isinstance(found, bytes) and len(found) <= limit:
@@ -204,6 +207,10 @@ def _quick(
 
     A text that is too long is left as it is: only its size is asked for.
     """
+    if type(limit) is not int or type(max_depth) is not int:
+        _check_integers(limit=limit, max_depth=max_depth)
+    if not 0 <= max_depth <= _MOST_DEPTH:
+        raise ValueError(f"max_depth must be from 0 to {_MOST_DEPTH}, got {max_depth}")
     try:
         # The value as the only item of an array, whose brackets are not counted.
         if _plain_items((value,), limit + 1, max_depth, other) < 0:
@@ -213,6 +220,12 @@ def _quick(
     except (UnicodeEncodeError, RecursionError):
         # A surrogate; or a caller deep in its own stack.
         return None
+
+
+def _check_integers(**arguments: object) -> None:
+    for name, value in arguments.items():
+        if not isinstance(value, int):
+            raise TypeError(f"{name} must be an int, got {type(value).__name__}")
 
 
 def _text(write: Encoder | None, value: Any) -> str | None:

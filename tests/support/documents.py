@@ -6,6 +6,7 @@ and its arguments, freshly built, so that each twin gets objects of its own;
 that can be compared.
 """
 
+import ctypes
 import enum
 import json
 import random
@@ -381,9 +382,16 @@ class _Tree:
 
 
 def text(rng, *, short=False):
-    """A text of one alphabet; now and then a long one."""
+    """A text of one alphabet; now and then a long one; every other one is cached."""
     length = rng.choice((0, 1, 2, 7, 15, 16, 17, 33)) if short else _length(rng)
-    return "".join(rng.choices(rng.choice(ALPHABETS), k=length))
+    made = "".join(rng.choices(rng.choice(ALPHABETS), k=length))
+    return cache_utf8(made) if length % 2 else made
+
+
+def cache_utf8(value):
+    """Make CPython keep the UTF-8 of a text with it, as many C extensions do."""
+    ctypes.pythonapi.PyUnicode_AsUTF8AndSize(ctypes.py_object(value), None)
+    return value
 
 
 def _length(rng):

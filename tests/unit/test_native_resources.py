@@ -250,18 +250,6 @@ def test_what_is_no_buffer_is_not_decoded(native, line):
         native.loads(line)
 
 
-@pytest.mark.parametrize("limit", [1.5, "100", None])
-def test_a_limit_is_an_int(native, limit):
-    with pytest.raises(TypeError):
-        native.encode(None, limit)
-
-
-@pytest.mark.parametrize("max_depth", [-1, 128, 10**30])
-def test_a_depth_is_bounded_by_what_the_twin_can_hold(native, max_depth):
-    with pytest.raises(ValueError, match="from 0 to 127"):
-        native.encode(None, 100, max_depth=max_depth)
-
-
 def test_a_limit_beyond_the_machine_is_no_limit(native):
     assert native.encode([1], 10**30) == b"[1]"
 

@@ -1,15 +1,19 @@
 """The door to the runner, the readable side of a context, and the public names."""
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
 from ledgence.worker import workflow
 from ledgence.worker._exceptions import ActivationError
 from ledgence.worker.workflow import SCHEMA, WorkflowContext, workflow_context
+from ledgence.worker.workflow._forks import Fork
+from ledgence.worker.workflow._journal import Step
 from ledgence.worker.workflow._run import run_activation
 from tests.support.workflow import (
     EncodedHost,
@@ -24,6 +28,8 @@ from tests.support.workflow import (
 )
 from tests.workflow.test_local import Own, boom, echo, later
 
+BRANCH = {"entrypoint": "e", "queue": "q", "data": None}
+NAME = "tests.workflow.test_local:echo"
 EVENT = {"ldgtaskid": "act-1", "ldgactivationid": "act-1", "ldgworkflowid": "wf-1"}
 
 
@@ -124,6 +130,30 @@ def test_a_cancelled_handler_goes_on_cancelled():
 
     with pytest.raises(asyncio.CancelledError):
         activate(handler)
+
+
+def alive():
+    kinds = WorkflowContext, Step, Fork, asyncio.Task
+    return Counter(type(each) for each in gc.get_objects() if type(each) in kinds)
+
+
+def test_an_activation_is_freed_without_the_collector():
+    async def handler(event):
+        ctx = workflow_context()
+        await ctx.fork("f", branches=[ctx.branch("b", **BRANCH)])
+        await ctx.local("new", echo, value=[1])
+        return ctx.complete(await ctx.local("old", echo, value=2))
+
+    old = {"key": "old", "callable": NAME, "input": {"value": 2}, "output": 2}
+    activate(handler, payload(local_steps=[old]))  # what is loaded late stays loaded
+    gc.collect()
+    before = alive()
+    gc.disable()
+    try:
+        activate(handler, payload(local_steps=[old]))
+        assert alive() == before
+    finally:
+        gc.enable()
 
 
 def test_an_unobserved_failure_and_a_bad_decision_fail_the_activation():

@@ -273,3 +273,9 @@ class WorkflowContext(ChildCalls):
             from ledgence.worker.workflow._owned import finish  # noqa: PLC0415 # asyncio
 
             await finish(self._exchange, self._owned, cancel=cancel)
+
+    def _release(self) -> None:
+        """Take the finished context apart, so that no collector is needed."""
+        self._made_forks = None
+        if self._made_journal is not None:
+            self._made_journal.release()

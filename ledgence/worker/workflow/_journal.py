@@ -175,6 +175,15 @@ class Journal:
             self.recorder.finish(token, "replayed")
         return step
 
+    def release(self) -> None:
+        """Forget the steps at the end of the activation.
+
+        They know the journal, and their tasks the context: such circles would keep
+        every activation in memory until the collector comes.
+        """
+        self.steps.clear()
+        self.owned.clear()
+
     async def commit(self, step: Step, output: bytes) -> None:
         """Have the host store the record of a step.
 

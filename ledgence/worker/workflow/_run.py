@@ -61,4 +61,5 @@ async def run_activation(
         await context._finish()  # noqa: SLF001 # as above
         return decision
     finally:
+        context._release()  # noqa: SLF001 # as above
         current.reset(token)
