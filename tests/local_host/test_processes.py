@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ledgence.local import LocalHost, RunFailed
-from tests.support.local_host import Heard, write
+from tests.support.local_host import Heard, advance_past, write
 from tests.support.runner import await_true
 
 PROGRAM = """
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from ledgence.worker import current_invocation, get_logger
+from ledgence.worker import get_logger
 
 
 def handle(event):
@@ -41,9 +41,6 @@ def handle(event):
         case "die":
             sys.stderr.write("last words\\n")
             os.kill(os.getpid(), signal.SIGKILL)
-        case "once":
-            if current_invocation().attempt_no == 1:
-                os._exit(7)
     return os.getpid()
 """
 
@@ -194,77 +191,11 @@ def test_a_running_program_keeps_its_lease_while_time_is_moved(host, heard):
     run = host.submit_task("p", {"do": "hang"})
     heard.await_output("hangs")
     before = host.now_ms
-    advance_past_a_hanging_program(host, 299_999)
+    advance_past(host, 299_999)
     assert host.now_ms == before + 299_999
     (one,) = host.awaited(run)
     assert (one.kind, one.in_ms) == ("running", 1)
     host.cancel(run)
-
-
-def advance_past_a_hanging_program(host, ms):
-    """As ``advance``, but without waiting for what is known to hang."""
-    host._core.opened.pump.advance(ms, settle=lambda: False, bound=10)
-
-
-def test_S10_a_program_that_runs_too_long_is_stopped_at_its_deadline(host, heard):
-    run = host.submit_task("p", {"do": "hang"}, retry_policy=TWICE)
-    heard.await_output("hangs")
-    began = host.now_ms
-    advance_past_a_hanging_program(host, 300_000)
-    status = host.status(run)
-    assert (status["state"], status["attempt_count"]) == ("queued", 1)
-    assert status["available_at"] == began + 305_000
-    advance_past_a_hanging_program(host, 5_000)
-    heard.await_output("hangs", 2)
-    advance_past_a_hanging_program(host, 400_000)
-    outcome = host.result(run)
-    assert (outcome.state, outcome.attempts) == ("failed", 2)
-    assert outcome.error["kind"] == "timed_out"
-    attempts = host.history(run).to_json()["attempts"]
-    assert [one["state"] for one in attempts] == ["failed", "failed"]
-    # Time went on to the second deadline and not one millisecond before its report.
-    assert [one["finished_at"] for one in attempts] == [
-        began + 300_000,
-        began + 605_000,
-    ]
-
-
-def test_S07_a_dead_process_is_retried_with_new_identities(host, heard):
-    run = host.submit_task("p", {"do": "once"}, retry_policy=TWICE)
-    before = host.now_ms
-    assert isinstance(host.result(run).unwrap(), int)
-    assert host.now_ms == before + 5000
-    first, second = events_of(host, run)
-    assert [first["ldgattemptno"], second["ldgattemptno"]] == [1, 2]
-    for name in ("id", "ldgattemptid", "time"):
-        assert first[name] != second[name]
-    for name in ("ldgtaskid", "ldgrunid", "data", "subject"):
-        assert first[name] == second[name]
-
-
-def events_of(host, run):
-    """Return the events of all attempts of a task."""
-    look = host._core.opened.look
-    request = {"scope": host._core.scope.to_json(), "task_id": run.id}
-    return [
-        look.attempt({**request, "attempt_id": one["attempt_id"]})["event"]
-        for one in look.task_attempts(request)
-    ]
-
-
-def test_S08_a_process_that_dies_every_time_fails_its_task(host):
-    run = host.submit_task("p", {"do": "die"}, retry_policy=TWICE)
-    outcome = host.result(run)
-    assert (outcome.state, outcome.attempts) == ("failed", 2)
-    assert outcome.detail["failure"]["kind"] == "execution"
-    assert outcome.detail["failure"]["error"]["kind"] == "runtime"
-    assert outcome.detail["attempt_id"] == host.status(run)["latest_attempt_id"]
-
-
-def test_S06_a_handler_that_raises_is_not_tried_again(host):
-    outcome = host.result(host.submit_task("p", {"do": "raise"}))
-    assert (outcome.state, outcome.attempts) == ("failed", 1)
-    assert outcome.detail["failure"]["kind"] == "application"
 
 
 def test_closing_stops_what_runs_and_reports_it(target, heard, tmp_path):

@@ -47,3 +47,18 @@ def write(directory, name, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(text), encoding="utf-8")
     return f"{path}:handle"
+
+
+def advance_past(host, ms):
+    """As ``advance``, but without waiting for a program that is known to hang."""
+    host._core.opened.pump.advance(ms, settle=lambda: False, bound=PATIENCE)
+
+
+def attempts_of(host, task_id):
+    """Return all attempts of a task as inspection shows them, with their events."""
+    look = host._core.opened.look
+    request = {"scope": host._core.scope.to_json(), "task_id": task_id}
+    return [
+        look.attempt({**request, "attempt_id": one["attempt_id"]})
+        for one in look.task_attempts(request)
+    ]
