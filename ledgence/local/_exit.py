@@ -6,6 +6,7 @@ from enum import IntEnum
 from signal import SIGINT
 
 from ledgence.local._errors import (
+    CommitRefused,
     DeadlineExceeded,
     InputError,
     LocalError,
@@ -25,19 +26,27 @@ class ExitCode(IntEnum):
     INVALID_OUTPUT = 3
     RUNNER = 4
     TIMEOUT = 5
+    WAITING = 6
     INTERRUPTED = 130
     BROKEN_PIPE = 141
 
 
 def exit_code_of(error: LocalError) -> ExitCode:
-    """Return the code of a run that ended with ``error`` instead of a result."""
+    """Return the code of a run or a command that ended with ``error``.
+
+    What the caller gave is ``USAGE``. What was well formed and refused all the same,
+    such as an unknown id, a conflict or a mismatch, is ``PROGRAM_FAILURE``.
+    """
     if isinstance(error, DeadlineExceeded):
         return ExitCode.TIMEOUT
     if isinstance(error, RunFailure):
         return ExitCode.RUNNER
     if isinstance(error, (TargetError, InputError)):
         return ExitCode.USAGE
-    return ExitCode.RUNNER
+    if isinstance(error, CommitRefused):
+        return ExitCode.RUNNER
+    usage = error.kind == "invalid_input" and error.code != "not_found"
+    return ExitCode.USAGE if usage else ExitCode.PROGRAM_FAILURE
 
 
 def exit_code_of_signal(number: int | None) -> int:

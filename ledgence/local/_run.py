@@ -17,10 +17,10 @@ from ledgence.local._launch import Launch, default_bootstrap
 from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._progress import Progress
 from ledgence.local._signals import SignalWatch
-from ledgence.local._streams import Stream, fill_standard_descriptors
+from ledgence.local._streams import Stream, fill_standard_descriptors, forget_stdout
 from ledgence.local._target import Target, find_interpreter, find_target
 
-__all__ = ["Options", "run"]
+__all__ = ["Options", "complain", "open_inputs", "run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Options:
     target: str
     data: str | None = None
     events: str | None = None
-    workflow: bool = False
+    activation: bool = False
     protocol: int | None = None
     timeout: float
     start_timeout: float
@@ -50,12 +50,12 @@ def run(options: Options) -> int:
         with SignalWatch(token) as signals:
             return _run(options, token, signals)
     except (TargetError, InputError) as error:
-        _complain(f"ledgence-local: {error}\n")
+        complain(f"ledgence-local: {error}\n")
         return ExitCode.USAGE
     except Interrupted as stop:
         return exit_code_of_signal(stop.signal)
     except BrokenPipeError:
-        _forget_stdout()
+        forget_stdout()
         return ExitCode.BROKEN_PIPE
     finally:
         token.close()
@@ -64,13 +64,13 @@ def run(options: Options) -> int:
 def _run(options: Options, token: CancelToken, signals: SignalWatch) -> int:
     with signals.immediately():
         launch = _find_launch(options)
-        inputs = _open_inputs(options)
+        inputs = open_inputs(options.data, options.events)
     plan = Plan(
         launch=launch,
         inputs=inputs,
         timeout=options.timeout,
         start_timeout=options.start_timeout,
-        workflow=options.workflow,
+        workflow=options.activation,
         observe=options.observe,
     )
     watched = inputs.many and os.isatty(2)
@@ -93,7 +93,7 @@ def _check_stdin(options: Options, *, readable: bool) -> None:
 
 def _find_launch(options: Options) -> Launch:
     target = find_target(options.target, protocol=options.protocol)
-    if options.workflow:
+    if options.activation:
         _check_workflow(target)
     interpreter = find_interpreter(options.python, target)
     return Launch(
@@ -117,21 +117,20 @@ def _check_workflow(target: Target) -> None:
         )
 
 
-def _open_inputs(options: Options) -> Inputs:
-    if options.events is not None:
-        return open_events(options.events)
-    if options.data is not None:
-        return one_value(options.data)
+def open_inputs(data: str | None, events: str | None) -> Inputs:
+    """Return the events that the options name: one of null without any.
+
+    Raises:
+        InputError: They cannot be read.
+    """
+    if events is not None:
+        return open_events(events)
+    if data is not None:
+        return one_value(data)
     return Inputs(lambda _wait: iter([Input()]), many=False)
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
+    """Write to standard error, if anybody listens."""
     with contextlib.suppress(OSError):  # nobody listens; the exit code says it
         os.write(2, text.encode(errors="replace"))
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter's last flush from complaining about the closed pipe."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)

@@ -7,7 +7,7 @@ import select
 
 from ledgence.local._cancel import CancelToken
 
-__all__ = ["Stream", "fill_standard_descriptors"]
+__all__ = ["Stream", "fill_standard_descriptors", "forget_stdout"]
 
 # What a pipe takes without blocking once it is ready for writing.
 _ATOMIC_BYTES = 4_096
@@ -65,3 +65,10 @@ def fill_standard_descriptors() -> bool:
         else:
             open_before.append(True)
     return open_before[0]
+
+
+def forget_stdout() -> None:
+    """Keep the interpreter's last flush from complaining about a closed pipe."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)

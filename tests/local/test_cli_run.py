@@ -532,9 +532,9 @@ def test_help_has_examples_and_the_exit_codes():
 def test_ctrl_c_in_any_command_is_exit_130():
     from click.testing import CliRunner
 
-    from ledgence.local._commands import _Group
+    from ledgence.local._commands._root import Root
 
-    group = _Group()
+    group = Root()
 
     @group.command()
     def stop():

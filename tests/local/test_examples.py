@@ -21,7 +21,7 @@ DAY_MS = 86_400_000
 def decide(name, data):
     """Return the decision of an example's first activation."""
     target = f"{EXAMPLES / name / 'program.py'}:handle"
-    done = cli("run", target, "--workflow", "--data", json.dumps(data))
+    done = cli("run", target, "--activation", "--data", json.dumps(data))
     assert done.code == 0, done.err
     decision = done.results[0]["output"]
     assert decision.pop("activation_id").startswith("task_")
@@ -107,7 +107,7 @@ def test_agent_loop_answers_in_one_activation():
 def test_agent_loop_keeps_every_turn():
     target = f"{EXAMPLES / 'agent_loop' / 'program.py'}:handle"
     data = '{"ask": "How many bolts and nuts?"}'
-    done = cli("run", target, "--workflow", "--observe", "--data", data)
+    done = cli("run", target, "--activation", "--observe", "--data", data)
     steps = done.results[0]["observations"]["local_steps"]
     assert [step["key"] for step in steps] == [
         "turn:0:model",
@@ -162,7 +162,7 @@ def test_a_program_directory_runs_by_its_manifest(tmp_path):
     manifest["platform"] = {"os": SYSTEM, "arch": ARCH}
     manifest["runtime"]["python"] = HERE
     path.write_text(json.dumps(manifest))
-    done = cli("run", path.parent, "--workflow", "--data", '{"ask": "bolts?"}')
+    done = cli("run", path.parent, "--activation", "--data", '{"ask": "bolts?"}')
     assert done.results[0]["output"]["output"]["answer"] == "We have 40 bolts."
 
 

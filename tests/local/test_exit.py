@@ -38,6 +38,7 @@ def test_the_codes_are_a_contract():
         "INVALID_OUTPUT": 3,
         "RUNNER": 4,
         "TIMEOUT": 5,
+        "WAITING": 6,
         "INTERRUPTED": 130,
         "BROKEN_PIPE": 141,
     }

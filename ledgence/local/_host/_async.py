@@ -41,7 +41,8 @@ class LocalHost:
     Args:
         store: The file that keeps everything; None keeps it in memory, until the host
             is closed.
-        programs: Programs on disk by name, as for ``add_program``.
+        programs: Programs on disk by ``NAME`` or ``NAME@VERSION``, as for
+            ``add_program``.
         slots: How many programs run at a time, and how many processes are kept.
         time: ``skip`` lets time pass at once when nothing runs and a result is
             awaited; otherwise the clock stands still. ``real`` follows the machine.

@@ -100,7 +100,8 @@ class Core:
         """
         with contextlib.ExitStack() as stack:
             for name, source in self.options.programs.items():
-                self.catalogue.link(name, source)
+                name_alone, _, version = name.partition("@")
+                self.catalogue.link(name_alone, source, version or None)
             path = self.options.store
             if path is None:
                 made = stack.enter_context(tempfile.TemporaryDirectory())

@@ -103,7 +103,7 @@ class ProgramStore:
         """
         program = Program(package.manifest.program_id, package.manifest.version)
         descriptor = Descriptor(program, package.digest, len(package.data))
-        with self._writing():
+        with self.writing():
             known = self.resolve(program)
             if known is not None and known != descriptor:
                 raise _conflict(known, descriptor)
@@ -157,7 +157,7 @@ class ProgramStore:
                 self._blob_path(descriptor),
             )
         if not is_whole(root, package):
-            with self._writing():
+            with self.writing():
                 # Somebody else may have done it meanwhile.
                 if not is_whole(root, package):
                     discard(root)
@@ -182,8 +182,12 @@ class ProgramStore:
         return self._blobs / f"{_hash(descriptor)}.zip"
 
     @contextmanager
-    def _writing(self) -> Generator[None]:
-        """Take the turn to write; leftovers of writers that were killed are removed."""
+    def writing(self) -> Generator[None]:
+        """Take the turn to write; leftovers of writers that were killed are removed.
+
+        Raises:
+            PackageError: ``program_store``: the directory cannot be written.
+        """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)

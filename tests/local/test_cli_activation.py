@@ -1,4 +1,4 @@
-"""``ledgence-local run --workflow``: one activation, its requests, its decision."""
+"""``ledgence-local run --activation``: one activation, its requests, its decision."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def workflow(tmp_path):
     def run(body, *args, data="4", source=None):
         indented = "".join(f"    {line}\n" for line in body.splitlines())
         path = write_program(tmp_path, source or HEADER + indented)
-        return cli("run", f"{path}:handle", "--workflow", "--data", data, *args)
+        return cli("run", f"{path}:handle", "--activation", "--data", data, *args)
 
     return run
 
@@ -89,7 +89,7 @@ def test_each_event_starts_a_workflow_of_its_own(tmp_path):
     )
     (tmp_path / "events.jsonl").write_text("1\n2\n")
     done = cli(
-        "run", f"{path}:handle", "--workflow", "--events", tmp_path / "events.jsonl"
+        "run", f"{path}:handle", "--activation", "--events", tmp_path / "events.jsonl"
     )
     outputs = [one["output"]["output"] for one in done.results]
     assert [data for _, data in outputs] == [1, 2]
@@ -105,7 +105,7 @@ def test_after_a_runtime_error_the_next_event_gets_a_new_process(tmp_path):
     )
     (tmp_path / "events.jsonl").write_text('1\n2\n"fail"\n4\n')
     done = cli(
-        "run", f"{path}:handle", "--workflow", "--events", tmp_path / "events.jsonl"
+        "run", f"{path}:handle", "--activation", "--events", tmp_path / "events.jsonl"
     )
     assert done.statuses == ["success", "success", "runtime_error", "success"]
     first, second, failed, last = done.results
@@ -119,7 +119,7 @@ def test_a_workflow_needs_a_package_of_protocol_3(tmp_path):
 
     write_program(tmp_path, HEADER + "    return ctx.complete(1)\n")
     write_manifest(tmp_path)
-    done = cli("run", tmp_path, "--workflow")
+    done = cli("run", tmp_path, "--activation")
     assert (done.code, done.out) == (2, "")
     assert "protocol_mismatch" in done.err
 

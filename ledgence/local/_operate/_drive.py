@@ -1,0 +1,309 @@
+"""Running programs for a command: a host on the store until the run is settled."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ledgence.local._cancel import CancelToken
+from ledgence.local._engine import Effects
+from ledgence.local._errors import DeadlineExceeded, Interrupted, TargetError
+from ledgence.local._exit import ExitCode
+from ledgence.local._host import (
+    LocalHost,
+    Origin,
+    PlainHost,
+    PrintingListener,
+    WaitExpired,
+)
+from ledgence.local._host._pump import is_idle
+from ledgence.local._operate._display import Display, open_display
+from ledgence.local._operate._find import Found
+from ledgence.local._operate._session import Session
+from ledgence.local._operate._show import facts, show_json
+from ledgence.local._operate._tasks import status_facts
+from ledgence.local._operate._tree import Node, TreeReader
+from ledgence.local._operate._workflows import outcome_facts, waits_facts
+from ledgence.local._signals import SignalWatch
+from ledgence.local._store import StoreError
+from ledgence.local._target import find_target
+
+__all__ = [
+    "Drive",
+    "Hearing",
+    "Hosted",
+    "answer",
+    "hosting",
+    "idle",
+    "run_on",
+    "settle",
+    "watching",
+]
+
+_FRAME_SHOWN = 4_096
+# How often a signal, or a change that nobody told of, is looked for.
+_LOOK_SECONDS = 0.25
+# A large tree is read less often: reading takes at most a fifth of the time.
+_REST = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drive:
+    """How a command runs programs.
+
+    Attributes:
+        no_run: Only record.
+        cancelling: The run is meant to end as ``cancelled``.
+        skip_time: Skip timers, delays and deadlines instead of waiting for them.
+    """
+
+    no_run: bool = False
+    slots: int = 4
+    python: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+    cancelling: bool = False
+    skip_time: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, cancelling: bool = False) -> Drive:
+        """Read the options."""
+        return cls(
+            no_run=given["no_run"],
+            slots=given["slots"],
+            python=given["python"],
+            quiet=given["quiet"],
+            verbose=given["verbose"],
+            cancelling=cancelling,
+        )
+
+
+class Hearing(PrintingListener):
+    """Passes on what a host says, and wakes who waits for a change."""
+
+    def __init__(self, display: Display, *, frames: bool) -> None:
+        super().__init__()
+        self._display = display
+        self._frames = frames
+        self.changes = threading.Event()
+
+    def frame(self, origin: Origin, direction: str, line: bytes) -> None:
+        """Show a frame when that was asked for."""
+        if self._frames:
+            text = line[:_FRAME_SHOWN].decode(errors="replace").rstrip("\n")
+            self._print(f"[{origin}] {direction} {text}")
+
+    def changed(self, effects: Effects) -> None:
+        """Wake who waits."""
+        del effects
+        self.changes.set()
+
+    def _print(self, text: str) -> None:
+        self._display.line(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A host that runs the programs of a store."""
+
+    host: PlainHost
+    hearing: Hearing
+    skips: bool
+
+    def await_change(self, found: Found) -> None:
+        """Wait until something may have changed, at most a moment."""
+        if not self.skips:
+            self.hearing.changes.wait(_LOOK_SECONDS)
+            return
+        # Time is skipped only for somebody who awaits a result.
+        with contextlib.suppress(WaitExpired):
+            self.host.result(found.id, timeout=_LOOK_SECONDS)
+
+
+@contextlib.contextmanager
+def hosting(session: Session, drive: Drive, display: Display) -> Generator[Hosted]:
+    """Run the programs of the store within the block.
+
+    Raises:
+        StoreError: ``store_in_use``: another host does so.
+    """
+    hearing = Hearing(display, frames=drive.verbose)
+    scope = session.place.scope
+    host = LocalHost(
+        session.place.store,
+        programs=_usable(session, display),
+        slots=drive.slots,
+        time="skip" if drive.skip_time else "real",
+        scope=(scope.tenant_id, scope.namespace),
+        python=drive.python,
+        listener=hearing,
+    )
+    with host as plain:
+        yield Hosted(plain, hearing, drive.skip_time)
+
+
+def _usable(session: Session, display: Display) -> dict[str, str]:
+    """Return the linked programs that are still there."""
+    found: dict[str, str] = {}
+    for link in session.links.all():
+        try:
+            find_target(link.target)
+        except TargetError as error:
+            display.line(f"ledgence-local: linked program {link}: {error.summary}")
+            continue
+        found[str(link)] = link.target
+    return found
+
+
+def run_on(session: Session, found: Found, reply: object, drive: Drive) -> int:
+    """Run what a command has recorded, print how it stands, return the exit code.
+
+    Args:
+        session: The store, in which it is recorded.
+        found: The run that is watched.
+        reply: The answer to the command, printed when nothing is run.
+        drive: How programs are run.
+    """
+    if drive.no_run:
+        return _recorded(session, found, reply)
+    display = open_display(session, quiet=drive.quiet, since=session.opened_at)
+    try:
+        with (
+            watching() as token,
+            contextlib.closing(display),
+            hosting(session, drive, display) as hosted,
+        ):
+            tree = settle(session, found, hosted, display, token)
+    except StoreError as error:
+        if error.code != "store_in_use":
+            raise
+        pid = error.details.get("pid", "unknown")
+        click.echo(
+            f"ledgence-local: recorded; the host with process id {pid} runs it",
+            err=True,
+        )
+        return _recorded(session, found, reply)
+    except Interrupted:
+        click.echo(
+            f"ledgence-local: stopped; it goes on with: ledgence-local work {found.id}",
+            err=True,
+        )
+        raise
+    return answer(session, found, tree, drive)
+
+
+@contextlib.contextmanager
+def watching() -> Generator[CancelToken]:
+    """Let signals cancel a token within the block, so that hosts end in order."""
+    token = CancelToken()
+    try:
+        with SignalWatch(token):
+            yield token
+    finally:
+        token.close()
+
+
+def settle(
+    session: Session,
+    found: Found,
+    hosted: Hosted,
+    display: Display,
+    token: CancelToken,
+    *,
+    seconds: float | None = None,
+) -> Node:
+    """Wait until a run is over, or nothing goes on before something comes from outside.
+
+    Args:
+        session: The store.
+        found: The run.
+        hosted: Runs it.
+        display: Shows how far it is.
+        token: Cancelled by signals.
+        seconds: How long to wait at most; None for as long as it takes.
+
+    Returns:
+        The tree as it stands then.
+
+    Raises:
+        Interrupted: A signal came.
+        DeadlineExceeded: The time was up; the run goes on.
+    """
+    reader = TreeReader(session, found)
+    until = None if seconds is None else time.monotonic() + seconds
+    while True:
+        token.check()
+        hosted.hearing.changes.clear()
+        began = time.monotonic()
+        tree = reader.read()
+        display.update(tree, hosted.host.now_ms)
+        if tree.over or (tree.stuck and not _passes(hosted, tree)):
+            return tree
+        if until is not None and began >= until:
+            raise _late(found, seconds)
+        # Many changes come in a row; a large tree is not read for each.
+        time.sleep(min(_REST * (time.monotonic() - began), _LOOK_SECONDS))
+        hosted.await_change(found)
+
+
+def _passes(hosted: Hosted, tree: Node) -> bool:
+    """Tell whether a deadline of what is awaited is skipped to."""
+    return hosted.skips and any(one.deadline is not None for one in tree.waits)
+
+
+def _late(found: Found, seconds: float | None) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"{found.kind} {found.id} is not over after {seconds:g} s",
+        code="deadline_exceeded",
+        kind="timed_out",
+        hint="--timeout allows more seconds",
+    )
+
+
+def idle(session: Session, hosted: Hosted, token: CancelToken, *, stay: bool) -> None:
+    """Wait until nothing can run now; with ``stay`` until a signal comes.
+
+    Raises:
+        Interrupted: A signal came.
+    """
+    while True:
+        token.check()
+        hosted.hearing.changes.clear()
+        if not stay and is_idle(session.engine.schedule()):
+            return
+        hosted.hearing.changes.wait(_LOOK_SECONDS)
+
+
+def _recorded(session: Session, found: Found, reply: object) -> int:
+    if session.as_json:
+        show_json(reply)
+    else:
+        click.echo(f"{found.kind} {found.id} is recorded")
+    return ExitCode.SUCCESS
+
+
+def answer(session: Session, found: Found, tree: Node, drive: Drive) -> int:
+    """Print how a run stands and return the exit code for that."""
+    about = session.about(**{f"{found.kind}_id": found.id})
+    ask = session.look.task_result if found.kind == "task" else None
+    result = (ask or session.look.workflow_result)(about)
+    waits = [] if tree.over else tree.waits
+    if session.as_json:
+        show_json({**result, "awaits": [one.to_json() for one in waits]})
+    elif found.kind == "task":
+        facts({**status_facts(result["task"]), **outcome_facts(result["outcome"])})
+    else:
+        status = result["workflow"]
+        shown = {"workflow": found.id, "state": status["state"]}
+        facts({**shown, **outcome_facts(result["outcome"])})
+        waits_facts(waits)
+    state = result[found.kind]["state"]
+    good = ("cancelled",) if drive.cancelling else ()
+    bad = {"failed", "cancelled"} - set(good)
+    return ExitCode.PROGRAM_FAILURE if state in bad else ExitCode.SUCCESS
