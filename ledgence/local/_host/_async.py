@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from ledgence.local._engine import Scope
 from ledgence.local._host._catalogue import Source
@@ -23,7 +23,9 @@ from ledgence.local._host._requests import (
 from ledgence.local._host._runs import Awaited, Outcome, Run
 from ledgence.local._host._time import TimeMode
 from ledgence.local._host._watches import Watch
-from ledgence.local._replay import History
+
+if TYPE_CHECKING:
+    from ledgence.local._replay import History
 
 __all__ = ["LocalHost"]
 

@@ -8,6 +8,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ledgence.local._engine import (
     Descriptor,
@@ -16,13 +17,15 @@ from ledgence.local._engine import (
     Program,
     Unavailable,
 )
-from ledgence.local._errors import TargetError
+from ledgence.local._errors import LocalError, TargetError
 from ledgence.local._host._linked import Fingerprint, fingerprint
 from ledgence.local._host._stubs import Stub
 from ledgence.local._launch import Launch, default_bootstrap
-from ledgence.local._packages import PackageError, ProgramStore
 from ledgence.local._target import Interpreter, Target, find_interpreter, find_target
 from ledgence.worker.workflow._fields import is_slug
+
+if TYPE_CHECKING:
+    from ledgence.local._packages import ProgramStore
 
 __all__ = ["Catalogue", "Source"]
 
@@ -58,7 +61,7 @@ class Catalogue:
     """The programs of one host; may be used from any thread.
 
     Attributes:
-        packages: Published packages, or None.
+        directory: Where published packages are; None when there are none.
         missing: For each name that was asked for in vain, what to say about it.
 
     Args:
@@ -66,12 +69,24 @@ class Catalogue:
     """
 
     def __init__(self, python: str | None = None) -> None:
-        self.packages: ProgramStore | None = None
+        self.directory: Path | None = None
+        self._packages: ProgramStore | None = None
         self._python = python
         self._lock = threading.RLock()
         self._linked: dict[tuple[str, str | None], Linked] = {}
         self._stubs: dict[str, Stub] = {}
         self.missing: dict[str, NotFound] = {}
+
+    @property
+    def packages(self) -> ProgramStore | None:
+        """Published packages."""
+        if self._packages is None and self.directory is not None:
+            from ledgence.local._packages import (  # noqa: PLC0415 - not to start with
+                ProgramStore,
+            )
+
+            self._packages = ProgramStore(self.directory)
+        return self._packages
 
     # What authors register.
 
@@ -199,7 +214,7 @@ class Catalogue:
 def _describe(program: Program, package: Linked) -> Descriptor:
     try:
         found = package.fingerprint()
-    except (OSError, PackageError) as error:
+    except (OSError, LocalError) as error:
         raise Unavailable(
             f"program {program.id} cannot be read: {error}",
             details={"directory": str(package.target.root)},

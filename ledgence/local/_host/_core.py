@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ledgence.local._engine import (
     Effects,
@@ -30,7 +30,6 @@ from ledgence.local._host._awaited import awaited
 from ledgence.local._host._catalogue import Catalogue, Source
 from ledgence.local._host._crashes import Crash, Crashes
 from ledgence.local._host._execution import Executor, Report
-from ledgence.local._host._inprocess import InProcess
 from ledgence.local._host._listener import HostListener, PrintingListener
 from ledgence.local._host._outcomes import outcome_of
 from ledgence.local._host._output import Output
@@ -42,9 +41,11 @@ from ledgence.local._host._slots import Slots
 from ledgence.local._host._time import HostTime, TimeMode
 from ledgence.local._host._watches import Watch, Watches
 from ledgence.local._launch import default_bootstrap
-from ledgence.local._packages import ProgramStore
-from ledgence.local._replay import History
 from ledgence.local._store import HostLock, SqliteStore
+
+if TYPE_CHECKING:
+    from ledgence.local._host._inprocess import InProcess
+    from ledgence.local._replay import History
 
 __all__ = ["Core", "Options"]
 
@@ -105,11 +106,10 @@ class Core:
             path = self.options.store
             if path is None:
                 made = stack.enter_context(tempfile.TemporaryDirectory())
-                self.catalogue.packages = ProgramStore(made)
+                self.catalogue.directory = Path(made)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                beside = path.with_name(f"{path.name}.programs")
-                self.catalogue.packages = ProgramStore(beside)
+                self.catalogue.directory = path.with_name(f"{path.name}.programs")
             store = stack.enter_context(SqliteStore(path))
             stack.enter_context(HostLock(path, self.host_id))
             self._start(store)
@@ -129,7 +129,8 @@ class Core:
             self._pool,
             self._new_output,
             fresh=self.options.fresh_processes,
-            here=InProcess(self._clock.standing) if self.options.in_process else None,
+            here=self._here(),
+            note=self.listener.note,
         )
         slots = Slots(
             engine,
@@ -154,6 +155,15 @@ class Core:
         self._opened = _Opened(engine, Inspection(store), slots, pump)
         engine.recover()
         pump.start()
+
+    def _here(self) -> InProcess | None:
+        if not self.options.in_process:
+            return None
+        from ledgence.local._host._inprocess import (  # noqa: PLC0415 - rarely needed
+            InProcess,
+        )
+
+        return InProcess(self._clock.standing)
 
     def close(self) -> None:
         """Stop all programs, report their attempts, and close the store."""
@@ -265,6 +275,8 @@ class Core:
 
     def history(self, run: Run) -> History:
         """Return what a run has done."""
+        from ledgence.local._replay import History  # noqa: PLC0415 - not to start with
+
         look, request = self.opened.look, run.request(self.scope.to_json())
         if run.kind == "task":
             return History.of_task(look, request)

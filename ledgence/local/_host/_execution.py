@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ledgence.local._conversation import Invocation
 from ledgence.local._engine import (
@@ -24,11 +24,13 @@ from ledgence.local._frames import Request, Result
 from ledgence.local._host._active import Active
 from ledgence.local._host._catalogue import Catalogue
 from ledgence.local._host._hopeless import advice
-from ledgence.local._host._inprocess import InProcess
 from ledgence.local._host._output import Output
 from ledgence.local._host._pool import Pool, PoolKey, Worker
 from ledgence.local._launch import Launch
 from ledgence.local._limits import READY_SECONDS, WORKFLOW_PROTOCOL
+
+if TYPE_CHECKING:
+    from ledgence.local._host._inprocess import InProcess
 
 __all__ = ["Executor", "Report"]
 
@@ -77,6 +79,7 @@ class Executor:
     Args:
         fresh: Start a new process for each attempt.
         here: Runs programs in this process instead; None starts processes.
+        note: Says something to the author.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class Executor:
         *,
         fresh: bool,
         here: InProcess | None,
+        note: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._catalogue = catalogue
@@ -95,6 +99,8 @@ class Executor:
         self._new_output = new_output
         self._fresh = fresh
         self._here = here
+        self._note = note
+        self._changed: set[tuple[str, str]] = set()
 
     def run(self, active: Active) -> Report:
         """Carry an attempt out; whatever happens becomes a report."""
@@ -119,9 +125,22 @@ class Executor:
         if assignment.activation and launch.protocol != WORKFLOW_PROTOCOL:
             text = f"the program has protocol {launch.protocol}; workflows need 3"
             return Report(failure("incompatible", text, phase="preparation"))
+        self._notice(assignment, digest)
         if self._here is not None:
             return self._run_here(self._here, assignment, digest, launch)
         return self._run_process(active, digest, launch)
+
+    def _notice(self, assignment: Assignment, digest: str) -> None:
+        """Say once that a linked program is not what was accepted any more."""
+        pinned = assignment.descriptor
+        change = pinned.digest, digest
+        if pinned.digest != digest and change not in self._changed:
+            self._changed.add(change)
+            self._note(
+                f"program {pinned.program.id} has changed since"
+                f" {assignment.workflow_id or assignment.owner.task_id} was accepted;"
+                " it runs as it is now"
+            )
 
     def _run_here(
         self, here: InProcess, assignment: Assignment, digest: str, launch: Launch

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ledgence.local._packages import collect
 from ledgence.local._target import Target
 
 __all__ = ["Fingerprint", "fingerprint"]
@@ -73,6 +72,8 @@ def _files(target: Target) -> dict[str, Path]:
     anything may lie, so there the modules next to it and the packages among them count.
     """
     if target.manifest is not None:
+        from ledgence.local._packages import collect  # noqa: PLC0415 - only for a directory
+
         entries = collect(target.root)
         return {one.path: one.source for one in entries if not one.directory}
     names: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._core import Core
@@ -17,7 +17,9 @@ from ledgence.local._host._requests import (
 )
 from ledgence.local._host._runs import Awaited, Outcome, Run
 from ledgence.local._host._watches import Watch
-from ledgence.local._replay import History
+
+if TYPE_CHECKING:
+    from ledgence.local._replay import History
 
 __all__ = ["PlainHost"]
 

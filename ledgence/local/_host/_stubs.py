@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,7 +48,13 @@ class Stub:
             return found
         function: Callable[[object], Any] = found
         output = function(data)
-        return asyncio.run(_awaited(output)) if inspect.isawaitable(output) else output
+        return _run(output) if inspect.isawaitable(output) else output
+
+
+def _run(value: Any) -> object:
+    import asyncio  # noqa: PLC0415 - only for a coroutine
+
+    return asyncio.run(_awaited(value))
 
 
 async def _awaited(value: Any) -> object:

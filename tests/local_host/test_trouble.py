@@ -1,0 +1,132 @@
+"""A host in trouble: nobody waits for ever, and the reason is told."""
+
+import asyncio
+
+import pytest
+
+from ledgence.local import HostError, LocalHost
+from ledgence.local._engine import Engine, InvalidInput, Unavailable
+from ledgence.local._host._execution import Executor
+from ledgence.local._host._pump import Pump
+from ledgence.local._store import SqliteStore
+from tests.support.local_host import Heard, write
+
+BUG = ZeroDivisionError("a bug of our own")
+
+
+def broken(*arguments, **options):
+    raise BUG
+
+
+@pytest.mark.parametrize(
+    "place", [(Executor, "run"), (Pump, "work")], ids=["slot", "pump"]
+)
+def test_an_error_of_our_own_reaches_whoever_waits(monkeypatch, place):
+    with LocalHost(listener=Heard()) as host:
+        host.stub("p", 1)
+        host.run_task("p")
+        monkeypatch.setattr(*place, broken)
+        run = host.submit_task("p")
+        with pytest.raises(HostError) as caught:
+            host.result(run)
+        assert caught.value.code == "host_broken"
+        assert caught.value.__cause__ is BUG
+        with pytest.raises(HostError):
+            host.submit_task("p")
+
+
+def test_it_reaches_who_waits_in_a_loop_too(monkeypatch):
+    async def main():
+        async with LocalHost(listener=Heard()) as host:
+            host.stub("p", 1)
+            monkeypatch.setattr(Executor, "run", broken)
+            with pytest.raises(HostError):
+                await host.run_task("p")
+
+    asyncio.run(main())
+
+
+def test_a_store_that_does_not_answer_for_a_while_loses_nothing(monkeypatch):
+    heard = Heard()
+    with LocalHost(listener=heard, time="real") as host:
+        host.stub("p", 1)
+        plain, left = SqliteStore.writing, [3]
+
+        def busy(store):
+            left[0] -= 1
+            if left[0] >= 0:
+                raise Unavailable("busy")
+            return plain(store)
+
+        run = host.submit_task("p")
+        monkeypatch.setattr(SqliteStore, "writing", busy)
+        assert host.result(run).attempts == 1
+        assert left[0] < 0
+
+
+def test_a_closed_host_lets_nobody_wait():
+    with LocalHost(listener=Heard(), queues=["other"]) as host:
+        host.stub("p", 1)
+        watch = host._core.over(host.submit_task("p"))
+    with pytest.raises(HostError) as caught:
+        watch.future.result(0)
+    assert caught.value.code == "host_closed"
+
+
+def test_a_queue_that_nobody_serves_is_told_in_the_error():
+    with LocalHost(listener=Heard(), queues=["a", "b"], wait_seconds=0.1) as host:
+        host.stub("p", 1)
+        with pytest.raises(HostError) as caught:
+            host.run_task("p", queue="c")
+        assert "queue c" in str(caught.value)
+        assert host.run_task("p", queue="b", timeout=10) == 1
+
+
+def test_a_result_that_is_refused_fails_its_attempt(monkeypatch):
+    plain = Engine.report
+
+    def picky(engine, assignment, body):
+        if body["result"]["kind"] == "succeeded":
+            raise InvalidInput("not this one")
+        return plain(engine, assignment, body)
+
+    monkeypatch.setattr(Engine, "report", picky)
+    with LocalHost(listener=Heard()) as host:
+        host.stub("p", 1)
+        outcome = host.result(host.submit_task("p"))
+        assert (outcome.error["kind"], outcome.attempts) == ("protocol", 1)
+        assert "not this one" in outcome.error["message"]
+
+
+def test_data_that_is_too_large_is_refused_at_once():
+    with LocalHost(listener=Heard()) as host:
+        host.stub("p", 1)
+        with pytest.raises(InvalidInput) as caught:
+            host.submit_task("p", "x" * 1_048_576)
+        assert caught.value.code == "invalid_input"
+        assert caught.value.details["path"] == "$.input.data"
+
+
+def test_a_program_of_protocol_2_cannot_be_a_workflow(tmp_path):
+    from tests.support.programs import write_manifest
+
+    write(tmp_path, "p", "def handle(event): return event['data']\n")
+    write_manifest(tmp_path / "p")
+    with LocalHost(programs={"p": tmp_path / "p"}, listener=Heard()) as host:
+        assert host.run_task("p", 3) == 3
+        outcome = host.result(host.start_workflow("p"))
+        assert outcome.error["kind"] == "workflow_activation_failed"
+        assert "incompatible" in outcome.error["message"]
+        assert outcome.attempts == 1
+
+
+def test_a_program_that_is_gone_fails_its_task_without_a_retry(tmp_path):
+    target = write(tmp_path, "p", "def handle(event): return 1\n")
+    path = tmp_path / "store"
+    options = {"listener": Heard(), "queues": ["other"]}
+    with LocalHost(path, programs={"p": target}, **options) as host:
+        run = host.submit_task("p")
+    with LocalHost(path, listener=Heard()) as host:
+        outcome = host.result(run.id)
+        assert (outcome.error["kind"], outcome.attempts) == ("not_found", 1)
+        assert outcome.error["phase"] == "preparation"
