@@ -88,6 +88,10 @@ class Catalogue:
             self._packages = ProgramStore(self.directory)
         return self._packages
 
+    @packages.setter
+    def packages(self, programs: ProgramStore) -> None:
+        self._packages = programs
+
     # What authors register.
 
     def link(self, name: str, source: Source, version: str | None = None) -> Program:
