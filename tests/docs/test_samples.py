@@ -6,7 +6,10 @@ from tests.support.local_cli import ROOT
 from tests.support.samples import blocks, run_page
 
 # Pages whose samples begin in an empty directory.
-APART = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "reference" / "cli.md"]
+APART = [
+    ROOT / "docs" / name
+    for name in ("tutorial.md", "reference/cli.md", "topics/testing.md")
+]
 # Pages whose commands are given from the root of the checkout.
 INSIDE = sorted((ROOT / "examples").glob("*/README.md"))
 

@@ -3,7 +3,7 @@
 A fenced block ```` ```python title="name.py" ```` (or another language) is written to
 a file. A block ```` ```console ```` is a shell session: lines after ``$ `` are run,
 ``> `` continues one, the others are the output of the whole block, both streams
-together. Ids are all alike, and so are directories in tracebacks. A line ``...`` stands
+together. Ids are all alike, and so are directories in tracebacks and what pytest took. A line ``...`` stands
 for any lines left out. A block after ``<!-- output: SCRIPT -->`` holds lines that this
 Python script prints.
 
@@ -20,10 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.local_cli import PATIENCE, ROOT, environment
+from tests.support.plugin_project import PLUGIN
 
 _FENCE = re.compile(r"^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*$")
 _OUTPUT = re.compile(r"<!-- output: (\S+) -->")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SHORT_ID = re.compile(r"\b(wf|task|att)_[0-9a-f]{8}\b")
+_SECONDS = re.compile(r"\bin \d+\.\d\ds\b")
 _FILE = re.compile(r'(File ")[^"]*(/[^"/]+")')
 
 
@@ -117,13 +120,15 @@ def _shims():
 
 
 def _write_shim(directory):
-    """Put a ``ledgence-local`` on the path that runs this checkout."""
+    """Put commands on the path that run this checkout with this Python."""
     directory.mkdir(parents=True, exist_ok=True)
-    shim = directory / "ledgence-local"
-    draft = directory / f"draft-{os.getpid()}"
-    draft.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ledgence.local "$@"\n')
-    draft.chmod(0o755)
-    draft.replace(shim)
+    pytest = " ".join(["-m pytest -p no:cacheprovider", *PLUGIN])
+    commands = {"ledgence-local": "-m ledgence.local", "python": "", "pytest": pytest}
+    for name, arguments in commands.items():
+        draft = directory / f"draft-{os.getpid()}"
+        draft.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        draft.chmod(0o755)
+        draft.replace(directory / name)
 
 
 def _compare(block, expected, shown):
@@ -136,7 +141,8 @@ def _compare(block, expected, shown):
 
 
 def _plain(line):
-    return _FILE.sub(r"\1…\2", _UUID.sub("UUID", line.rstrip()))
+    line = _SHORT_ID.sub(r"\1_ID", _UUID.sub("UUID", line.rstrip()))
+    return _FILE.sub(r"\1…\2", _SECONDS.sub("in a moment", line))
 
 
 def _difference(block, lines, shown):

@@ -80,7 +80,8 @@ class ReplayMismatch(LocalError):
             f" {report.compared} activations",
             code="replay_mismatch",
             kind="conflict",
-            hint="workflows that wait with such a history would break in the same way",
+            hint="workflows under way would go another way, and where steps or forks"
+            " differ an attempt that is repeated fails; record anew what is meant",
         )
 
     def __str__(self) -> str:

@@ -63,6 +63,7 @@ def replay_history(
         TargetError: The target cannot be run.
         StartRefused: The program cannot be imported.
     """
+    __tracebackhide__ = True  # a test shows the line of its author
     report = replay(
         history,
         target,

@@ -43,5 +43,6 @@ class ReplayReport:
 
     def check(self) -> None:
         """Raise ``ReplayMismatch`` unless everything is as the history says."""
+        __tracebackhide__ = True  # a test shows the line of its author
         if self.differences:
             raise ReplayMismatch(self)
