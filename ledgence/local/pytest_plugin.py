@@ -46,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="keep processes between activations, and do not play what was recorded"
         " once more",
     )
+    group.addoption(
+        "--ledgence-crash",
+        metavar="N",
+        type=int,
+        help="kill a program's process at its N-th frame, once in each test",
+    )
     parser.addini(
         "ledgence_replay",
         "whether hosts of tests replay everything (default: true)",
@@ -111,7 +117,9 @@ def _item(request: pytest.FixtureRequest) -> pytest.Item:
 
 def _finish(request: pytest.FixtureRequest, test_host: TestHost) -> None:
     if _item(request).stash.get(_PASSED, False):
-        test_host.check_replays()
+        trouble = test_host.trouble_with_replays()
+        if trouble is not None:
+            pytest.fail(trouble, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,7 +8,14 @@ from tests.support.samples import blocks, run_page
 # Pages whose samples begin in an empty directory.
 APART = [
     ROOT / "docs" / name
-    for name in ("tutorial.md", "reference/cli.md", "topics/testing.md")
+    for name in (
+        "tutorial.md",
+        "reference/cli.md",
+        "topics/testing.md",
+        "topics/debugging.md",
+        "topics/changing-code.md",
+        "reference/local.md",
+    )
 ]
 # Pages whose commands are given from the root of the checkout.
 INSIDE = sorted((ROOT / "examples").glob("*/README.md"))
@@ -80,6 +87,16 @@ def test_the_first_program_of_the_readme_works():
     exec(source, names)
     output = names["handle"]({"data": {"id": "INV-1", "lines": [2, 3]}})
     assert output == {"id": "INV-1", "total": 5}
+
+
+def test_the_first_test_of_the_readme_works(tmp_path, monkeypatch):
+    (program,) = python_blocks(ROOT / "README.md")
+    (test,) = [b for b in blocks(ROOT / "README.md") if b.title == "test_invoices.py"]
+    (tmp_path / "program.py").write_text(program)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(test.text, names)
+    names["test_an_invoice"]()
 
 
 def test_the_sample_of_the_json_profile_holds():

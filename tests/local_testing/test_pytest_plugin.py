@@ -1,5 +1,6 @@
 """The pytest plugin, in test runs of its own."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -226,6 +227,27 @@ def test_replaying_can_be_switched_off_for_all_tests(tmp_path, how):
     line = r"^\[flow wf_\w+ attempt 1\] charging 5$"
     shown = re.search(line, found.err, re.MULTILINE)
     assert bool(shown) == (how == "option")
+
+
+CRASHED = """
+@pytest.mark.parametrize("n", range(2))
+def test_flow(ledgence_host, n):
+    host = ledgence_host
+    host.stub("mail", None)
+    run = host.start_workflow("flow", 5)
+    host.send_event(run, "received", None)
+    assert host.result(run).succeeded
+    history = host.history(run)
+    assert [len(one["attempts"]) for one in history.activations] == [2, 1, 1]
+    assert history.operation("charge").output == {"paid": 5}
+"""
+
+
+def test_a_crash_after_a_frame_loses_nothing_also_side_by_side(tmp_path):
+    parallel = ["-n", "2"] if importlib.util.find_spec("xdist") else []
+    found = run_project(tmp_path, CRASHED, "--ledgence-crash", "3", *parallel)
+    for name in ("test_flow[0]", "test_flow[1]"):
+        assert found.outcomes(name) == PASSED, found.text(name)
 
 
 def test_programs_are_found_from_the_root_of_the_run(tmp_path):

@@ -3,9 +3,9 @@
 A fenced block ```` ```python title="name.py" ```` (or another language) is written to
 a file. A block ```` ```console ```` is a shell session: lines after ``$ `` are run,
 ``> `` continues one, the others are the output of the whole block, both streams
-together. Ids are all alike, and so are directories in tracebacks and what pytest took. A line ``...`` stands
-for any lines left out. A block after ``<!-- output: SCRIPT -->`` holds lines that this
-Python script prints.
+together. Ids are all alike, and so are directories in tracebacks and the times that
+pytest prints. A line ``...`` stands for any lines left out. A block after
+``<!-- output: SCRIPT -->`` holds lines that this Python script prints.
 
 The lines of a block are compared without their order: logs and results travel by
 different ways.

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final
 
 from ledgence.local._host import LocalHost, PrintingListener
-from ledgence.local._testing._repeat import check_repeats
+from ledgence.local._testing._repeat import NotRepeatable, repeat
 from ledgence.local._testing._settings import Settings
 from ledgence.local._testing._tree import open_runs
 
@@ -47,11 +47,7 @@ class TestHost:
         ]
         return [(title, text) for title, text in found if text]
 
-    def check_replays(self) -> None:
-        """Play what was recorded once more, if the test wants that.
-
-        Raises:
-            NotRepeatable: A program would do something else in another attempt.
-        """
-        if self._replay:
-            check_repeats(self.host)
+    def trouble_with_replays(self) -> str | None:
+        """Play what was recorded once more, unless switched off; say what differs."""
+        report = repeat(self.host) if self._replay else None
+        return None if report is None else str(NotRepeatable(report))

@@ -22,7 +22,7 @@ from ledgence.local._launch import Launch
 from ledgence.local._replay import History, ReplayMismatch, ReplayReport
 from ledgence.local._replay._replay import Replay
 
-__all__ = ["NotRepeatable", "check_repeats"]
+__all__ = ["NotRepeatable", "repeat"]
 
 _PAGE = 100
 _TIMEOUT_SECONDS = 20.0
@@ -42,11 +42,11 @@ class NotRepeatable(ReplayMismatch):
         )
 
 
-def check_repeats(host: LocalHost) -> None:
+def repeat(host: LocalHost) -> ReplayReport | None:
     """Play all activations of a host's workflows once more.
 
-    Raises:
-        NotRepeatable: A step or a fork differs, or the program fails now.
+    Returns:
+        What differs: steps, forks, and programs that fail now; None when nothing does.
     """
     core = host._core  # noqa: SLF001 # a room of the same house
     work = Replay(timeout=_TIMEOUT_SECONDS)
@@ -54,8 +54,7 @@ def check_repeats(host: LocalHost) -> None:
         work.run(history.to_json(), lambda run: _launch(core, run))
     report = work.report()
     found = [one for one in report.differences if one.what in _COUNTED]
-    if found:
-        raise NotRepeatable(replace(report, differences=tuple(found)))
+    return replace(report, differences=tuple(found)) if found else None
 
 
 def _workflows(core: Core) -> Iterator[History]:

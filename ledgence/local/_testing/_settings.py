@@ -44,6 +44,9 @@ def settings_of(
     in_process = bool(options.get("in_process"))
     if replay and not in_process:
         options.setdefault("fresh_processes", True)
+    crash = config.getoption("--ledgence-crash")
+    if crash is not None and not in_process:
+        options.setdefault("crash", crash)
     options["programs"] = _absolute(
         {**programs, **options.get("programs", {})}, config.rootpath
     )
