@@ -30,7 +30,7 @@ def _run() -> int:
         for _ in range(3):
             home = os.path.dirname(home)
         sys.path.insert(0, home)
-        from ledgence.worker._runner.session import main  # noqa: PLC0415
+        from ledgence.worker._runner.session import main  # noqa: PLC0415 # the path is set first
 
         return main(sys.argv[1:], source, sink)
     except Exception as error:  # noqa: BLE001 - shown in full, told by the status

@@ -33,7 +33,7 @@ class Bridge:
 
     def __init__(self) -> None:
         from opentelemetry import context, trace  # noqa: PLC0415 - the program's
-        from opentelemetry.trace.propagation import tracecontext  # noqa: PLC0415
+        from opentelemetry.trace.propagation import tracecontext  # noqa: PLC0415 # optional
 
         self._context = context
         self._trace = trace

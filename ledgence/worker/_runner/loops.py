@@ -308,7 +308,7 @@ class RunnerLoop(asyncio.SelectorEventLoop):
         if executor is not None:
             # Its other threads are the parent's. If it was one of them that forked,
             # this makes it end, and with it the child, once it has come back.
-            executor._shutdown = True  # noqa: SLF001
+            executor._shutdown = True  # noqa: SLF001 # as its shutdown() would
             executor._work_queue.put(None)  # type: ignore[arg-type] # noqa: SLF001 - as its own shutdown does
 
 

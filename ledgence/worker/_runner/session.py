@@ -114,10 +114,10 @@ class Session:
         self, lines: LineReader, handler: "Callable[[Any], Any]", limit: int
     ) -> "Callable[[Any], bytes]":
         if self._version < 3:
-            from ledgence.worker._runner.invoke import Invoker  # noqa: PLC0415
+            from ledgence.worker._runner.invoke import Invoker  # noqa: PLC0415 # by protocol
 
             return Invoker(handler, self._channel, limit).run
-        from ledgence.worker._runner.looped import LoopInvoker  # noqa: PLC0415
+        from ledgence.worker._runner.looped import LoopInvoker  # noqa: PLC0415 # loads asyncio
 
         return LoopInvoker(handler, self._channel, limit, self._writer, lines).run
 
@@ -128,7 +128,7 @@ class Session:
                 try:
                     callback()
                 except Exception as error:  # noqa: BLE001 - the others still run
-                    from ledgence.worker._runner import tracebacks  # noqa: PLC0415
+                    from ledgence.worker._runner import tracebacks  # noqa: PLC0415 # rare
 
                     tracebacks.report(error)
                 self._channel.stop_child()

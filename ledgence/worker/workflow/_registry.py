@@ -157,7 +157,7 @@ def _handler(
 ) -> Built:
     """Make the handler of a program from its frozen registry."""
     # Imported by then: an activation has loaded asyncio, and asyncio inspect.
-    from inspect import isawaitable  # noqa: PLC0415
+    from inspect import isawaitable  # noqa: PLC0415 # start-up budget
 
     async def handle(event: dict[str, Any]) -> Any:
         context = workflow_context()
