@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-ROUNDS = int(os.environ.get("LEDGENCE_LEAK_ROUNDS", "2000"))
+ROUNDS = int(os.environ.get("LEDGENCE_LEAK_ROUNDS", "500"))
 ALLOWED = 10  # blocks; caches of the interpreter move by a few
 
 
