@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Build everything that is published, and test it as it is installed.
 
-usage: wheels.py [--minors 11,12,13] [--suite PATH ...] [--whole] [--no-tests]
+usage: wheels.py [--minors 11,12,13] [--quick MINORS] [--suite PATH ...] [--no-tests]
 
 In this order: the source archive; from it the pure wheel and a native wheel for each
 CPython found (repaired by auditwheel on Linux); the runner bundle. Each wheel is
-installed into a clean environment outside of the repository, where the given suites run
-against it: by default those of the profile, with ``--whole`` all of them. The bundle is
-one directory for several CPythons; its bootstrap is started with each.
+installed into a clean environment outside of the repository, where the whole suite runs
+against it, and the suites of the runner once more with the pure twin forced. The minors
+of ``--quick`` run a few suites only. The bundle is one directory for several CPythons;
+its bootstrap is started with each.
 
 Results are left in ``dist/`` (source), ``wheelhouse/`` (wheels) and ``runner-bundle/``.
 """
@@ -31,9 +32,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST, WHEELHOUSE, BUNDLE = ROOT / "dist", ROOT / "wheelhouse", ROOT / "runner-bundle"
 MINORS = (11, 12, 13)
-SUITES = ("tests/unit", "tests/differential")
+WHOLE = ("tests",)
+QUICK = ("tests/differential", "tests/process/test_start.py")
+# What can tell from outside of the profile which twin runs.
+FORCED = ("tests/runner", "tests/process", "tests/workflow")
 # What the tests need beside the installed package.
-TEST_FILES = ("tests", "native", "bench", "examples", "docs", ".ci", "pyproject.toml")
+TEST_FILES = (
+    "tests",
+    "native",
+    "bench",
+    "examples",
+    "docs",
+    ".ci",
+    "pyproject.toml",
+    "README.md",
+)
 BUNDLED = "ledgence/worker/"
 
 
@@ -251,42 +264,59 @@ assert IMPLEMENTATION == sys.argv[1], IMPLEMENTATION
 """
 
 
-def test_wheel(python: Python, wheel: Path, kind: str, suites: list[str]) -> None:
+def copy_tests(project: Path) -> None:
+    """Copy what the tests need; the package itself is not among it."""
+    project.mkdir()
+    for item in TEST_FILES:
+        source = ROOT / item
+        if source.is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
+            shutil.copytree(source, project / item, ignore=ignore)
+        elif source.exists():
+            shutil.copy2(source, project / item)
+
+
+def play(title: str, inside: Path, project: Path, suites: list[str], pure: str) -> None:
+    """Run suites in an environment and print their closing line."""
+    expect = "" if pure == "only" else "1"
+    forced = "1" if pure == "forced" else ""
+    output = run(
+        f"{title}: {' '.join(suites)}",
+        [
+            *(inside, "-m", "pytest", "-q", "-n", "2"),
+            *("-p", "no:cacheprovider", *suites),
+        ],
+        cwd=project,
+        env={
+            **os.environ,
+            "LEDGENCE_EXPECT_NATIVE": expect,
+            "LEDGENCE_PURE_PYTHON": forced,
+        },
+    )
+    print(output.strip().splitlines()[-1], flush=True)
+
+
+def test_wheel(
+    python: Python, wheel: Path, kind: str, suites: list[str], forced: list[str]
+) -> None:
     """Install a wheel into a clean environment and run suites against it."""
     title = f"{python.tag} {kind}"
     with tempfile.TemporaryDirectory(prefix="ledgence-wheel-") as name:
         folder = Path(name)
         inside = environment_for(python, folder / "env")
         project = folder / "project"
-        project.mkdir()
-        for item in TEST_FILES:
-            source = ROOT / item
-            if source.is_dir():
-                ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
-                shutil.copytree(source, project / item, ignore=ignore)
-            elif source.exists():
-                shutil.copy2(source, project / item)
+        copy_tests(project)
         pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         run(
             f"{title}: install",
             [*pip, "--group", f"{project}/pyproject.toml:test", f"{wheel}[local]"],
         )
-        environment = {
-            **os.environ,
-            "LEDGENCE_EXPECT_NATIVE": "1" if kind == "native" else "",
-            "LEDGENCE_PURE_PYTHON": "",
-        }
-        settings = {"cwd": project, "env": environment}
-        run(f"{title}: is installed", [inside, "-c", INSTALLED, kind], **settings)
-        output = run(
-            f"{title}: {' '.join(suites)}",
-            [
-                *(inside, "-m", "pytest", "-q", "-n", "2"),
-                *("-p", "no:cacheprovider", *suites),
-            ],
-            **settings,
-        )
-        print(f"{'':15}{output.strip().splitlines()[-1]}", flush=True)
+        check = [inside, "-c", INSTALLED, kind]
+        environment = dict(os.environ, LEDGENCE_PURE_PYTHON="")
+        run(f"{title}: is installed", check, cwd=project, env=environment)
+        play(title, inside, project, suites, "only" if kind == "pure" else "no")
+        if forced:
+            play(f"{title}, pure forced", inside, project, forced, "forced")
 
 
 # --- the runner bundle ---
@@ -389,7 +419,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minors", default=",".join(map(str, MINORS)))
     parser.add_argument("--suite", action="append", help="a path to hand to pytest")
-    parser.add_argument("--whole", action="store_true", help="run every suite")
+    parser.add_argument("--quick", default="", help="minors with fewer suites")
     parser.add_argument("--no-tests", action="store_true", help="build only")
     options = parser.parse_args(argv)
     started = time.perf_counter()
@@ -400,15 +430,19 @@ def main(argv: list[str] | None = None) -> int:
             print(f"no CPython 3.{minor} here: no wheel for it", flush=True)
     if not pythons:
         parser.error("none of these CPythons is here")
-    suites = ["tests"] if options.whole else options.suite or list(SUITES)
+    quick = {int(minor) for minor in options.quick.split(",") if minor}
     try:
         pure, natives = build_all(pythons)
         make_bundle(pure, natives)
         test_bundle(pythons)
         if not options.no_tests:
-            test_wheel(pythons[0], pure, "pure", suites)
-            for python, wheel in zip(pythons, natives, strict=True):
-                test_wheel(python, wheel, "native", suites)
+            kinds = ["pure", *["native"] * len(natives)]
+            wheels = zip([pythons[0], *pythons], [pure, *natives], kinds, strict=True)
+            for python, wheel, kind in wheels:
+                whole = python.minor not in quick
+                suites = options.suite or list(WHOLE if whole else QUICK)
+                forced = list(FORCED) if whole and kind == "native" else []
+                test_wheel(python, wheel, kind, suites, forced)
     except StepError as error:
         print(f"FAILED: {error}", flush=True)
         return 1

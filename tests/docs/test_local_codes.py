@@ -3,9 +3,9 @@
 import ast
 import re
 
-from tests.support.local_cli import ROOT
+from tests.support.places import PACKAGE, ROOT
 
-SOURCES = sorted((ROOT / "ledgence" / "local").glob("*.py"))
+SOURCES = sorted((PACKAGE / "local").glob("*.py"))
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 # Calls whose text arguments are codes.

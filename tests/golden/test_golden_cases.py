@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import ledgence.worker
+from tests.support.places import BOOTSTRAP
 
 CASES = Path(__file__).resolve().parents[1] / "conformance"
-BOOTSTRAP = Path(ledgence.worker.__file__).parent / "bootstrap.py"
 
 
 @pytest.mark.timeout(600)

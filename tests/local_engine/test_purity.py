@@ -1,13 +1,14 @@
 """The engine does no I/O, and the arrows between its rooms go one way."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "ledgence" / "local"
-ENGINE = sorted((PACKAGE / "_engine").glob("*.py"))
-STORE = sorted((PACKAGE / "_store").glob("*.py"))
+from tests.support.places import PACKAGE
+
+LOCAL = PACKAGE / "local"
+ENGINE = sorted((LOCAL / "_engine").glob("*.py"))
+STORE = sorted((LOCAL / "_store").glob("*.py"))
 
 # What a transition may use of the standard library; none of it touches the world.
 PURE = {

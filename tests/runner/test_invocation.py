@@ -17,6 +17,7 @@ from ledgence.worker import (
     _invocation,
     current_invocation,
 )
+from tests.support.places import PACKAGE
 from tests.support.runner import TRACEPARENT, event
 
 FIELDS = [
@@ -131,7 +132,7 @@ def test_the_records_cost_no_import_of_dataclasses():
         "import sys; print('dataclasses' in sys.modules, 'inspect' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", ON_PATH + code, "."],
+        [sys.executable, "-I", "-S", "-c", ON_PATH + code, PACKAGE.parent],
         capture_output=True,
         text=True,
         timeout=60,

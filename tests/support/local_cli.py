@@ -9,7 +9,8 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.places import ROOT
+
 # Long enough for a busy machine, never waited for where a test succeeds.
 PATIENCE = 60
 

@@ -16,8 +16,8 @@ import textwrap
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BOOTSTRAP = ROOT / "ledgence" / "worker" / "bootstrap.py"
+from tests.support.places import BOOTSTRAP, ROOT
+
 COVERED = Path(__file__).with_name("covered_bootstrap.py")
 PYTHON_VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # Bounds of every wait, in seconds; a slow machine stretches them.

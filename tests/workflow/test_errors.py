@@ -5,15 +5,14 @@ import inspect
 import pickle
 import re
 import traceback
-from pathlib import Path
 
 import pytest
 
 import ledgence.worker.workflow
 from ledgence.worker import _exceptions
 from ledgence.worker._exceptions import CODES, BindingError, LimitError, WorkflowError
+from tests.support.places import PACKAGE, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "error-codes.md"
 CLASSES = [
     found
@@ -138,7 +137,7 @@ def test_the_page_of_codes_lists_exactly_the_codes():
 
 def raised_in_the_sources():
     pairs = set()
-    for path in (ROOT / "ledgence/worker/workflow").glob("*.py"):
+    for path in (PACKAGE / "worker/workflow").glob("*.py"):
         text = path.read_text(encoding="utf-8")
         pairs |= set(re.findall(r"\b(\w+Error)\(\s*\"(\w+)\"", text))
     return pairs

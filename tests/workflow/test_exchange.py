@@ -11,8 +11,8 @@ from ledgence.worker.workflow import (
     workflow_context,
 )
 from ledgence.worker.workflow._exchange import Exchange
+from tests.support.steps import echo
 from tests.support.workflow import arefused, payload, play, refused, within
-from tests.workflow.test_local import echo
 
 CHILD = {"program": "p", "version": "1", "queue": "q", "data": None}
 ACTION = {"name": "a", "version": "1", "arguments": {}}

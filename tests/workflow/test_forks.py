@@ -7,6 +7,7 @@ import enum
 import pytest
 
 from ledgence.worker.workflow import BranchSpec, ForkRef, WorkflowContext
+from tests.support.steps import echo, later
 from tests.support.workflow import (
     EncodedHost,
     Host,
@@ -18,7 +19,6 @@ from tests.support.workflow import (
     refused,
     within,
 )
-from tests.workflow.test_local import echo, later
 
 B = {"entrypoint": "e", "queue": "q", "data": None}
 C = {"program": "p", "version": "1", "queue": "q", "data": None}

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from ledgence.worker.workflow import WorkflowContext
+from tests.support.steps import Own, boom, echo, later
 from tests.support.workflow import Host, arefused, payload, play, refused, until, within
-from tests.workflow.test_local import Own, boom, echo, later
 
 BRANCH = {"entrypoint": "e", "queue": "q", "data": None}
 

@@ -8,8 +8,8 @@ import pytest
 from ledgence.worker._exceptions import RegistryError
 from ledgence.worker.workflow import Workflow, workflow_context
 from tests.support.ids import stable
+from tests.support.steps import echo
 from tests.support.workflow import arefused, payload, play, refused, within
-from tests.workflow.test_local import echo
 
 
 class Entry(enum.StrEnum):

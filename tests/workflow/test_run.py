@@ -15,6 +15,7 @@ from ledgence.worker.workflow import SCHEMA, WorkflowContext, workflow_context
 from ledgence.worker.workflow._forks import Fork
 from ledgence.worker.workflow._journal import Step
 from ledgence.worker.workflow._run import run_activation
+from tests.support.steps import Own, boom, echo, later
 from tests.support.workflow import (
     EncodedHost,
     Host,
@@ -26,10 +27,9 @@ from tests.support.workflow import (
     within,
     workflow_child,
 )
-from tests.workflow.test_local import Own, boom, echo, later
 
 BRANCH = {"entrypoint": "e", "queue": "q", "data": None}
-NAME = "tests.workflow.test_local:echo"
+NAME = "tests.support.steps:echo"
 EVENT = {"ldgtaskid": "act-1", "ldgactivationid": "act-1", "ldgworkflowid": "wf-1"}
 
 
