@@ -1,20 +1,5 @@
 """Stores that a test has opened are closed when it ends."""
 
-import pytest
+from tests.support.closed_stores import closed_stores
 
-from ledgence.local._store import SqliteStore
-
-
-@pytest.fixture(autouse=True)
-def closed_stores(monkeypatch):
-    opened = []
-    plain = SqliteStore.__init__
-
-    def open_and_remember(self, *arguments, **options):
-        plain(self, *arguments, **options)
-        opened.append(self)
-
-    monkeypatch.setattr(SqliteStore, "__init__", open_and_remember)
-    yield
-    for store in opened:
-        store.close()
+__all__ = ["closed_stores"]

@@ -71,7 +71,9 @@ def recorded(tmp_path_factory):
     workflow_id = world.start("flow", {"cents": 5})
     world.run(skip=True)
     assert world.result(workflow_id)["output"] == "timeout"
-    return history_of(world, workflow_id)
+    history = history_of(world, workflow_id)
+    world.store.close()
+    return history
 
 
 def changed(directory, *changes):
@@ -237,7 +239,9 @@ def test_code_that_takes_too_long_is_stopped(recorded, tmp_path):
     target = changed(
         tmp_path, ('ctx.complete(ctx.wake["kind"])', "__import__('time').sleep(600)")
     )
-    (only,) = differences(recorded, target, timeout=2)
+    last = recorded.to_json() | {"children": []}
+    last["activations"] = last["activations"][-1:]
+    (only,) = differences(last, target, timeout=0.3)
     assert "[deadline_exceeded]" in only.got
 
 
