@@ -3,8 +3,8 @@
 A fenced block ```` ```python title="name.py" ```` (or another language) is written to
 a file. A block ```` ```console ```` is a shell session: lines after ``$ `` are run,
 ``> `` continues one, the others are the output of the whole block, both streams
-together. Ids are all alike, and so are directories in tracebacks and the times that
-pytest prints. A line ``...`` stands for any lines left out. A block after
+together. Ids are all alike, and so are directories in tracebacks, times, and the
+seconds that pytest took. A line ``...`` stands for any lines left out. A block after
 ``<!-- output: SCRIPT -->`` holds lines that this Python script prints.
 
 The lines of a block are compared without their order: logs and results travel by
@@ -26,6 +26,7 @@ _FENCE = re.compile(r"^( *)```(\w*)(?: title=\"([^\"]+)\")?[^\n]*$")
 _OUTPUT = re.compile(r"<!-- output: (\S+) -->")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SHORT_ID = re.compile(r"\b(wf|task|att)_[0-9a-f]{8}\b")
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 _SECONDS = re.compile(r"\bin \d+\.\d\ds\b")
 _FILE = re.compile(r'(File ")[^"]*(/[^"/]+")')
 
@@ -142,7 +143,8 @@ def _compare(block, expected, shown):
 
 def _plain(line):
     line = _SHORT_ID.sub(r"\1_ID", _UUID.sub("UUID", line.rstrip()))
-    return _FILE.sub(r"\1…\2", _SECONDS.sub("in a moment", line))
+    line = _TIME.sub("TIME", _SECONDS.sub("in a moment", line))
+    return _FILE.sub(r"\1…\2", line)
 
 
 def _difference(block, lines, shown):
