@@ -3,6 +3,7 @@
 import re
 
 from ledgence.local._engine import _errors
+from ledgence.local._engine._limits import RETRYABLE, TERMINAL_KINDS
 from tests.docs.test_local_codes import CODE, codes_in
 from tests.docs.test_local_codes import documented as documented_of_the_command
 from tests.support.local_cli import ROOT
@@ -46,3 +47,12 @@ def test_the_page_lists_exactly_the_names_of_the_service():
         if isinstance(error, type) and hasattr(error, "name")
     }
     assert documented()[0] == names
+
+
+def test_the_kinds_that_are_retried_are_told_as_they_are():
+    page = ROOT / "docs" / "topics" / "errors-and-retries.md"
+    text = page.read_text(encoding="utf-8").partition("The full list of kinds")[2]
+    retried, _, rest = text.partition("Never:")
+    assert set(re.findall(r"`([a-z_]+)`", retried)) == RETRYABLE
+    never = rest.partition("## ")[0]
+    assert set(re.findall(r"`([a-z_]+)`", never)) == TERMINAL_KINDS
