@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import os
+import shutil
 import signal
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +46,27 @@ class Launch:
         return argv
 
 
+@functools.cache
 def default_bootstrap() -> str:
-    """Return the bootstrap of the installed ``ledgence.worker``."""
+    """Return the bootstrap of the installed ``ledgence.worker``, alone in a directory.
+
+    Programs find what lies beside the helper. On a worker that is nothing; where the
+    helper is installed it is everything else that is installed, so programs get a
+    directory that only leads to the helper. It goes when this process ends.
+    """
     import ledgence.worker  # noqa: PLC0415 - only to find its directory
 
-    return str(Path(next(iter(ledgence.worker.__path__))) / "bootstrap.py")
+    home = Path(tempfile.mkdtemp(prefix="ledgence-runner-"))
+    atexit.register(_remove, home, os.getpid())
+    package = home / "ledgence"
+    package.mkdir()
+    (package / "worker").symlink_to(Path(next(iter(ledgence.worker.__path__))))
+    return str(package / "worker" / "bootstrap.py")
+
+
+def _remove(home: Path, owner: int) -> None:
+    if os.getpid() == owner:  # not in a forked child
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def describe_exit(status: int | None) -> str:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from ledgence.worker import _stdlib
+from tests.support.places import BOOTSTRAP
 from tests.support.runner import invocation
 
 ECHO = "def handle(event):\n    return event['data']\n"
@@ -332,7 +333,7 @@ def test_the_path_is_artifact_helper_and_library(launch):
     """
     path, root, work = launch(program, covered=False).ready().output()
     assert path[0] == root
-    assert path[1] == str(_stdlib.__file__).rpartition("/ledgence/")[0]
+    assert path[1] == str(BOOTSTRAP).rpartition("/ledgence/")[0]
     assert len(path) > 2
     assert work not in path
     assert not any("site-packages" in entry for entry in path)

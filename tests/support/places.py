@@ -6,7 +6,9 @@ They are one checkout, or the package is installed elsewhere, as when a wheel is
 from pathlib import Path
 
 import ledgence.worker
+from ledgence.local._launch import default_bootstrap
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(ledgence.worker.__file__).resolve().parents[1]
-BOOTSTRAP = PACKAGE / "worker" / "bootstrap.py"
+# As on a worker: nothing but the helper is beside it.
+BOOTSTRAP = Path(default_bootstrap())
