@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Play all golden cases against a runner directory, on both twins.
+"""Play all golden cases against a runner directory, on both twins or one.
 
-usage: golden.py [--bundle DIR] [--python EXE] [--jobs N]
+usage: golden.py [--bundle DIR] [--python EXE] [--twin TWIN] [--jobs N]
 
 DIR holds ``ledgence/worker`` (default: this checkout). The profile vectors run in
 EXE itself; transcripts and workflow cases drive DIR's bootstrap under EXE. The last
@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "conformance"
+TWINS = ("native", "pure")
 
 
 def play(title: str, command: list[str], **settings: object) -> bool:
@@ -30,13 +31,15 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bundle", type=Path, default=ROOT)
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--jobs", default=str(os.cpu_count() or 2))
+    parser.add_argument("--twin", choices=TWINS, action="append")
+    # Most of a conversation's time is waiting.
+    parser.add_argument("--jobs", default=str(2 * (os.cpu_count() or 1)))
     options = parser.parse_args(argv)
     bundle = options.bundle.resolve()
     bootstrap = str(bundle / "ledgence" / "worker" / "bootstrap.py")
     driver = [sys.executable]
     passed = []
-    for twin in ("native", "pure"):
+    for twin in options.twin or TWINS:
         module = f"ledgence.worker._profile_{'c' if twin == 'native' else 'py'}"
         environment = dict(
             os.environ, LEDGENCE_PURE_PYTHON="1" if twin == "pure" else ""

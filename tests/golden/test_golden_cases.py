@@ -25,7 +25,7 @@ CASES = Path(__file__).resolve().parents[1] / "conformance"
 )
 def test_every_golden_case_passes(runner, jobs):
     done = subprocess.run(
-        [sys.executable, CASES / runner, "--bootstrap", BOOTSTRAP, jobs, "2"],
+        [sys.executable, CASES / runner, "--bootstrap", BOOTSTRAP, jobs, "4"],
         capture_output=True,
         text=True,
         timeout=590,
