@@ -258,8 +258,12 @@ def _ask(python: str, wanted: str | None) -> Interpreter:
         raise TargetError(
             f"{python} does not answer like a Python",
             code="python_unusable",
-            details={"interpreter": path, "problem": type(error).__name__},
-            hint="give --python PATH of a CPython 3.11 or newer",
+            details={
+                "interpreter": path,
+                "problem": type(error).__name__,
+                **({"needed": f"Python {wanted}"} if wanted else {}),
+            },
+            hint=f"give --python PATH of a CPython {wanted or '3.11 or newer'}",
         ) from error
     if name != "cpython" or number < (3, 11):
         raise TargetError(

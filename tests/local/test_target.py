@@ -267,3 +267,10 @@ def test_a_missing_interpreter_is_told_with_what_is_needed(path):
     with pytest.raises(TargetError) as caught:
         find_interpreter("nopython", ANY)
     assert caught.value.code == "python_not_found"
+
+
+def test_an_unusable_interpreter_is_told_with_the_version_that_is_needed(path):
+    path("python3.77", "#!/bin/sh\nexit 1\n")
+    with pytest.raises(TargetError) as caught:
+        find_interpreter(None, needing("3.77"))
+    assert caught.value.details["needed"] == "Python 3.77"
