@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["ledgence_async_host", "ledgence_host", "ledgence_programs"]
 
 _HOST: pytest.StashKey[TestHost] = pytest.StashKey()
-_PASSED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,7 +82,6 @@ def ledgence_host(
     test_host = _new_host(request, ledgence_programs)
     with test_host.host as host:
         yield host
-        _finish(request, test_host)
 
 
 @pytest.fixture
@@ -98,7 +96,6 @@ def ledgence_async_host(
     test_host = _new_host(request, ledgence_programs)
     with test_host.host:
         yield test_host.host
-        _finish(request, test_host)
 
 
 def _new_host(request: pytest.FixtureRequest, programs: dict[str, Any]) -> TestHost:
@@ -115,21 +112,22 @@ def _item(request: pytest.FixtureRequest) -> pytest.Item:
     return cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType] # as above
 
 
-def _finish(request: pytest.FixtureRequest, test_host: TestHost) -> None:
-    if _item(request).stash.get(_PASSED, False):
-        trouble = test_host.trouble_with_replays()
-        if trouble is not None:
-            pytest.fail(trouble, pytrace=False)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Play what a test has recorded once more, while its surroundings still stand."""
+    yield
+    test_host = item.stash.get(_HOST, None)
+    trouble = None if test_host is None else test_host.trouble_with_replays()
+    if trouble is not None:
+        pytest.fail(trouble, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
+    item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the host knows to the report of a test that failed."""
     report = yield
-    if call.when == "call":
-        item.stash[_PASSED] = report.passed
     test_host = item.stash.get(_HOST, None)
     if test_host is not None and report.failed:
         report.sections += test_host.sections()

@@ -243,6 +243,15 @@ def test_what_is_no_history_is_refused(tmp_path, data, code):
     assert caught.value.code == code
 
 
+def test_a_history_from_which_something_was_deleted_is_refused(history):
+    data = json.loads(history.dumps())
+    del data["children"][0]["history"]
+    with pytest.raises(HistoryError) as caught:
+        History(data).operations  # noqa: B018 - the access is the test
+    assert caught.value.code == "history_format"
+    assert caught.value.details["expected"] == "the member 'history'"
+
+
 @pytest.mark.parametrize("text", [None, "{", "\udcff"], ids=["missing", "cut", "bytes"])
 def test_what_cannot_be_read_is_refused(tmp_path, text):
     file = tmp_path / "history.json"

@@ -99,6 +99,20 @@ def test_moody_unseen(ledgence_host):
     assert ledgence_host.result(run).succeeded
 
 
+def test_surroundings(ledgence_host, monkeypatch):
+    monkeypatch.setenv("MOOD", "good")
+    run = ledgence_host.start_workflow("moody", "environment")
+    assert ledgence_host.result(run).succeeded
+
+
+@pytest.mark.ledgence(in_process=True)
+def test_in_process(ledgence_host, monkeypatch):
+    import os
+
+    run = ledgence_host.start_workflow("moody", "step")
+    assert ledgence_host.result(run).unwrap() == os.getpid()
+
+
 @pytest.mark.ledgence(slotz=1)
 def test_near(ledgence_host):
     pass
@@ -130,6 +144,8 @@ WORKING = [
     "test_marked",
     "test_history",
     "test_moody_unseen",
+    "test_surroundings",
+    "test_in_process",
     "test_moody[decision]",
 ]
 
@@ -168,8 +184,8 @@ def test_a_test_that_passes_shows_nothing(usual):
 
 
 def test_a_step_that_would_be_another_in_a_second_attempt_fails_the_test(usual):
-    assert usual.outcomes("test_moody[step]") == ["passed", "passed", "failed"]
-    text = usual.text("test_moody[step]", "teardown")
+    assert usual.outcomes("test_moody[step]") == ["passed", "failed", "passed"]
+    text = usual.text("test_moody[step]")
     assert "[not_repeatable]" in text
     assert re.search(r"step 'note': \$\.input\.n: expected \d+, got \d+", text)
     assert "take what varies from a local step" in text

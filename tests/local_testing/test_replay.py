@@ -1,5 +1,7 @@
 """Histories are replayed against code in real runners."""
 
+import json
+
 import pytest
 
 from ledgence.local._errors import StartRefused, TargetError
@@ -332,6 +334,58 @@ def test_a_program_directory_is_a_target(recorded, tmp_path):
 def test_a_program_that_cannot_be_imported_is_no_difference(recorded, tmp_path):
     with pytest.raises(StartRefused):
         replay(recorded, write(tmp_path, "def handle(event): pass\n1 / 0\n"))
+
+
+def test_a_history_from_which_something_was_deleted_is_refused(recorded, tmp_path):
+    data = json.loads(recorded.dumps())
+    del data["activations"][0]["context"]
+    with pytest.raises(HistoryError) as caught:
+        replay(data, write(tmp_path, FLOW))
+    assert caught.value.code == "history_format"
+
+
+def test_a_decision_that_was_not_applied_is_skipped(recorded, tmp_path):
+    data = json.loads(recorded.dumps())
+    data["activations"][0]["applied_at"] = None
+    report = replay(data, write(tmp_path, FLOW))
+    assert report.compared == 5
+    assert [one.reason for one in report.skipped] == ["its decision was not applied"]
+
+
+def test_a_mismatch_of_many_differences_shows_the_first(recorded, tmp_path):
+    source = """\
+    from ledgence.worker import get_logger
+    from ledgence.worker.workflow import workflow_context
+
+
+    def handle(event):
+        ctx = workflow_context()
+        get_logger("flow").warning("here")
+        print("not ended", end="", flush=True)
+        commands = [
+            ctx.task(f"t{n}", program="p", version="1", queue="q", data=n)
+            for n in range(14)
+        ]
+        return ctx.suspend(continuation="x", state=None, until=commands)
+    """
+    last = json.loads(recorded.dumps()) | {"children": []}
+    last["activations"] = [one for one in last["activations"] if one["revision"] == 1]
+    with pytest.raises(ReplayMismatch) as caught:
+        replay_history(last, write(tmp_path, source))
+    text = str(caught.value)
+    more = len(caught.value.differences) - 12
+    assert more > 2
+    assert f"  ... {more} more differences" in text
+    assert caught.value.report.output == ("WARNING flow: here", "not ended")
+
+
+def test_a_mismatch_without_output_shows_none(recorded, tmp_path):
+    last = json.loads(recorded.dumps()) | {"children": []}
+    last["activations"] = last["activations"][-1:]
+    target = changed(tmp_path, ('ctx.wake["kind"])', "1)"))
+    with pytest.raises(ReplayMismatch) as caught:
+        replay_history(last, target)
+    assert "output of the program" not in str(caught.value)
 
 
 def test_a_task_cannot_be_replayed(tmp_path):

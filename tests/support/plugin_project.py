@@ -92,6 +92,8 @@ async def handle(event):
     ctx = workflow_context()
     if event["data"] == "step":
         await ctx.local("note", note, n=os.getpid())
+    if event["data"] == "environment":
+        await ctx.local("note", note, n=os.environ["MOOD"])
     return ctx.complete(os.getpid())
 """
 

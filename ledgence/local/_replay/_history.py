@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,7 +16,7 @@ from ledgence.local._engine._values import JsonObject, parse
 from ledgence.local._replay._errors import HistoryError
 from ledgence.local._replay._operations import Operation, operations_of
 
-__all__ = ["History"]
+__all__ = ["History", "well_formed"]
 
 FORMAT: Final = "ledgence.history"
 VERSION: Final = 1
@@ -110,7 +111,8 @@ class History:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """Steps, forks, children and waits in the order in which they began."""
-        return operations_of(self._data)
+        with well_formed():
+            return operations_of(self._data)
 
     def operation(
         self, key: str, *, kind: str | None = None, revision: int | None = None
@@ -178,6 +180,19 @@ class History:
     def __repr__(self) -> str:
         """Return what it is, not what it holds."""
         return f"<History of {self.kind} {self.id}: {self.state}>"
+
+
+@contextmanager
+def well_formed() -> Generator[None]:
+    """Refuse a history in which somebody has deleted what the block reads.
+
+    Raises:
+        HistoryError: A member is missing.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise _refuse(f"the member {error.args[0]!r}", "none") from error
 
 
 def _envelope(kind: str, body: JsonObject) -> JsonObject:

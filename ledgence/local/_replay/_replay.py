@@ -14,7 +14,7 @@ from ledgence.local._launch import Launch, default_bootstrap
 from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._replay._compare import compare
 from ledgence.local._replay._errors import Difference, HistoryError
-from ledgence.local._replay._history import History
+from ledgence.local._replay._history import History, well_formed
 from ledgence.local._replay._output import Output
 from ledgence.local._replay._player import Player
 from ledgence.local._replay._report import ReplayReport, Skipped
@@ -101,7 +101,8 @@ def replay(
         return None if text is None else _launch(text, python)
 
     work = Replay(timeout=timeout, fresh=fresh_processes)
-    work.run(found.to_json(), find)
+    with well_formed():
+        work.run(found.to_json(), find)
     report = work.report()
     if not report.compared:
         raise _empty(report)

@@ -52,7 +52,8 @@ def settings_of(
     )
     return Settings(
         options=options,
-        replay=replay,
+        # What a test has changed in its own process a runner would not see.
+        replay=replay and not in_process,
         printing=config.getoption("capture") == "no",
     )
 
