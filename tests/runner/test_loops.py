@@ -8,11 +8,14 @@ import signal
 import socket
 import threading
 import time
+from collections import deque
+from weakref import WeakSet
 
 import pytest
 
 from ledgence.worker._runner import lifecycle, loops
 from ledgence.worker._runner.loops import RunnerLoop, Waker, new_loop
+from ledgence.worker._runner.moulds import MOULD, Late, Mould
 
 
 class Channel:
@@ -51,6 +54,104 @@ def test_a_loop_that_never_blocks_makes_nothing(run, waker):
 
     assert run(main()) is RunnerLoop
     assert waker._pipe is None
+
+
+def test_a_loop_has_the_fields_of_the_first_one(waker):
+    kinds = []
+    for made in (False, True, True):
+        assert made in (MOULD.is_made, False)
+        loop = new_loop(waker)
+        assert waker.loop is loop
+        assert not loop._asyncgens
+        assert not loop._transports
+        kinds.append({name: type(value) for name, value in vars(loop).items()})
+        loop.close()
+    standard = asyncio.SelectorEventLoop()
+    assert kinds[0] == kinds[1] == kinds[2]
+    own = {"_waker", "_late", "_main"}
+    base = {name: type(value) for name, value in vars(standard).items()}
+    assert kinds[0].keys() - own == base.keys() - {"_ssock", "_csock"}
+    shared = base.keys() - {"_selector", "_ssock", "_csock"}
+    assert {name: kinds[0][name] for name in shared} == {
+        name: base[name] for name in shared
+    }
+    standard.close()
+
+
+def test_loops_share_no_collection(waker):
+    loops = [new_loop(waker) for _ in range(3)]
+    for name, value in vars(loops[1]).items():
+        if isinstance(value, (dict, list, deque)):
+            assert vars(loops[2])[name] is not value
+            assert vars(loops[0])[name] is not value
+    assert loops[1]._asyncgens is loops[1]._asyncgens is not loops[2]._asyncgens
+    for loop in loops:
+        loop.close()
+
+
+@pytest.mark.parametrize("odd", [object(), [1], {"a": 1}, "text", WeakSet()])
+def test_a_loop_that_holds_more_is_no_mould(odd):
+    class Loop:
+        fine = Late(dict)
+
+    loop, mould = Loop(), Mould()
+    loop.odd, loop.fine = odd, {}
+    mould.make(loop, ())
+    assert not mould.is_made
+    mould.make(loop, ("odd",))
+    assert mould.is_made
+
+
+def test_a_program_may_stop_the_loop(run):
+    async def main():
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(30)
+
+    with pytest.raises(RuntimeError, match="stopped before Future completed"):
+        run(main())
+
+
+def test_a_second_run_inside_of_the_first_is_refused(run):
+    async def main():
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(asyncio.sleep(0))
+        with pytest.raises(RuntimeError, match="already running"):
+            loop.run_until_complete(task)
+        await task
+        return "ran"
+
+    assert run(main()) == "ran"
+
+
+def test_a_debugged_loop_tells_what_is_slow(run, caplog):
+    async def main():
+        loop = asyncio.get_running_loop()
+        loop.set_debug(True)
+        loop.slow_callback_duration = 0
+        loop.call_soon(int)
+        with pytest.raises(TypeError, match="callable"):
+            loop.call_soon(5)
+        await asyncio.sleep(0)
+
+    run(main())
+    assert any("Executing" in text for text in caplog.messages)
+
+
+def test_a_closed_loop_takes_no_callback(waker):
+    loop = new_loop(waker)
+    loop.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.call_soon(int)
+
+
+def test_a_cancelled_callback_does_not_run(run):
+    async def main():
+        ran = []
+        asyncio.get_running_loop().call_soon(ran.append, 1).cancel()
+        await asyncio.sleep(0)
+        return ran
+
+    assert run(main()) == []
 
 
 def test_blocked_loops_share_what_wakes_them(run, waker):

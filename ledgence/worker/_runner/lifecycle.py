@@ -5,7 +5,7 @@ forked child must not touch what it shares with its parent.
 """
 
 import asyncio
-from asyncio import constants
+from asyncio import constants, tasks
 
 from ledgence.worker._runner.loops import RunnerLoop, new_loop
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Sized
     from types import FrameType
     from typing import Any, TypeVar
 
@@ -30,6 +30,13 @@ _DEFAULT = _signal.default_int_handler
 # From 3.12 on asyncio.run bounds the wait for the default executor's threads.
 _JOIN_SECONDS: "list[float]" = [
     value for name, value in vars(constants).items() if name == "THREAD_JOIN_TIMEOUT"
+]
+
+# Where asyncio keeps all tasks; without a name of these every teardown looks at them.
+_TASKS: "list[Sized]" = [
+    value
+    for name, value in vars(tasks).items()
+    if name in ("_all_tasks", "_scheduled_tasks", "_eager_tasks")
 ]
 
 
@@ -92,8 +99,7 @@ def _nothing() -> None:
 def _tear_down(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel and await what is left, close generators, join threads, close."""
     try:
-        left = asyncio.all_tasks(loop)
-        if left:
+        if _any_tasks() and (left := asyncio.all_tasks(loop)):
             _cancel(loop, left)
         if not isinstance(loop, RunnerLoop) or not loop.is_spent():
             loop.run_until_complete(loop.shutdown_asyncgens())
@@ -101,6 +107,11 @@ def _tear_down(loop: asyncio.AbstractEventLoop) -> None:
     finally:
         asyncio.set_event_loop(None)
         loop.close()
+
+
+def _any_tasks() -> bool:
+    """Whether there are tasks in this process; to look through them takes longer."""
+    return any(map(len, _TASKS)) or not _TASKS
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, left: "set[asyncio.Task[Any]]") -> None:

@@ -17,6 +17,9 @@ import select
 import selectors
 import sys
 from math import ceil
+from weakref import WeakSet, WeakValueDictionary
+
+from ledgence.worker._runner.moulds import MOULD, Late
 
 TYPE_CHECKING = False  # typing is not imported at run time: the start-up budget
 
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
     from concurrent.futures import ThreadPoolExecutor
     from typing import Any
-    from weakref import WeakSet
 
     from ledgence.worker._runner.channel import Channel
 
@@ -174,9 +176,7 @@ class LateSelector(selectors.BaseSelector):
         """Wait for a descriptor, a wake-up, or the time."""
         if self._real is not None:
             return self._real.select(timeout)
-        if timeout == 0 and not self._keys and not self.signal_handlers:
-            # There is nothing to find: threads put their callbacks into the loop before
-            # they wake it, and only signals come through the pipe itself.
+        if timeout == 0 and self.is_quiet():
             return []
         self._waker.open()
         if self.ready:
@@ -191,6 +191,14 @@ class LateSelector(selectors.BaseSelector):
         return selectors.SelectorKey(
             descriptor, descriptor, selectors.EVENT_READ, self._loop.wake_up_data()
         )
+
+    def is_quiet(self) -> bool:
+        """Whether a look at the descriptors would find nothing.
+
+        Threads put their callbacks into the loop before they wake it, and only signals
+        come through the pipe itself.
+        """
+        return self._real is None and not self._keys and not self.signal_handlers
 
     def leave_child(self, gone: set[int]) -> None:
         """In a forked child: the parent shares the selector, so make another one.
@@ -236,18 +244,71 @@ class RunnerLoop(asyncio.SelectorEventLoop):
         _ready: deque[asyncio.Handle]
         _scheduled: list[asyncio.TimerHandle]
         _signal_handlers: dict[int, asyncio.Handle]
-        _asyncgens: WeakSet[Any]
+        _closed: bool
+        _debug: bool
+        _stopping: bool
         _default_executor: ThreadPoolExecutor | None
         _internal_fds: int
 
         def _process_self_data(self, data: bytes) -> None: ...
 
+    # Weak collections are costly, and most loops never use them.
+    _asyncgens = Late(WeakSet)
+    _transports = Late(WeakValueDictionary)
+
     def __init__(self, waker: Waker) -> None:
         self._waker = waker
-        self._late = LateSelector(self, waker)
-        super().__init__(self._late)
-        self._late.ready = self._ready
-        self._late.signal_handlers = self._signal_handlers
+        self._late = self._selector = late = LateSelector(self, waker)
+        if MOULD.is_made:
+            MOULD.fill(self.__dict__)
+            waker.loop = self
+        else:
+            super().__init__(late)
+            MOULD.make(self, ("_waker", "_late", "_selector"))
+        self._main: asyncio.Task[Any] | None = None
+        late.ready = self._ready
+        late.signal_handlers = self._signal_handlers
+
+    if not TYPE_CHECKING:  # the signatures are those of the base class
+        # The turns, without what can only find nothing to do.
+
+        def call_soon(
+            self, callback: "Any", *args: "Any", context: "Any" = None
+        ) -> asyncio.Handle:
+            """As in the base class."""
+            if self._closed or self._debug:
+                return super().call_soon(callback, *args, context=context)
+            handle = asyncio.Handle(callback, args, self, context)
+            self._ready.append(handle)
+            return handle
+
+        def _run_once(self) -> None:
+            ready = self._ready
+            if not ready or self._scheduled or self._debug or not self._late.is_quiet():
+                super()._run_once()
+            else:
+                for _ in range(len(ready)):
+                    handle = ready.popleft()
+                    if not handle._cancelled:  # noqa: SLF001 - as the base class does
+                        handle._run()  # noqa: SLF001 - likewise
+            if self._main is not None and self._main.done():
+                self._stopping = True
+                if ready or self._scheduled or not self._late.is_quiet():
+                    # Here the base class takes a turn for the callback that stops it.
+                    super()._run_once()
+
+        def run_until_complete(self, future: "Any") -> "Any":
+            """As in the base class, with a turn less for a task."""
+            if type(future) is not asyncio.Task or self._main is not None:
+                return super().run_until_complete(future)
+            self._main = future
+            try:
+                self.run_forever()
+            finally:
+                self._main = None
+            if not future.done():
+                raise RuntimeError("Event loop stopped before Future completed.")
+            return future.result()
 
     # The self-pipe belongs to the waker: what the base class does with its own.
 
@@ -280,7 +341,7 @@ class RunnerLoop(asyncio.SelectorEventLoop):
             self._ready
             or self._scheduled
             or self._default_executor
-            or self._asyncgens
+            or self.__dict__.get("_asyncgens")
             or not self._late.is_late
         )
 
