@@ -116,9 +116,10 @@ class Invocation:
             workflow, activation, parent workflow, root workflow.
         carrier: The frame's processing context, checked; None without one.
         log_member: The identities as a log record has them, encoded for the first one.
+        log_tail: The same with the ids of the carrier's span.
     """
 
-    __slots__ = ("_context", "carrier", "identities", "log_member")
+    __slots__ = ("_context", "carrier", "identities", "log_member", "log_tail")
 
     def __init__(
         self,
@@ -145,6 +146,7 @@ class Invocation:
             get("ldgrootworkflowid", workflow_id),
         )
         self.log_member: bytes | None = None
+        self.log_tail: bytes | None = None
         self._context: InvocationContext | None = None
 
     @property

@@ -74,9 +74,14 @@ def build(record: "LogRecord", protocol: int, limit: int) -> bytes | None:
         _source(record.levelname, record.name),
     )
     invocation = _invocation.lookup(None)
-    tail = b"" if invocation is None else _identities(invocation, protocol)
-    spans = _span_ids(invocation)
-    return _fit(head, message, attributes, tail + spans if spans else tail, limit)
+    if _process.bridge is not None:
+        tail = b"" if invocation is None else _identities(invocation, protocol)
+        tail += _spans(_process.bridge.span_ids())
+    elif invocation is None:
+        tail = b""
+    else:
+        tail = invocation.log_tail or _tail(invocation, protocol)
+    return _fit(head, message, attributes, tail, limit)
 
 
 def _fit(
@@ -146,6 +151,14 @@ def _identities(invocation: "_invocation.Invocation", protocol: int) -> bytes:
     return text
 
 
+def _tail(invocation: "_invocation.Invocation", protocol: int) -> bytes:
+    """The identities and, without the bridge, the carrier's ids; encoded once."""
+    carrier = invocation.carrier
+    ids = None if carrier is None else carrier["traceparent"].split("-")[1:3]
+    tail = invocation.log_tail = _identities(invocation, protocol) + _spans(ids)
+    return tail
+
+
 def select_identities(values: "tuple[Any, ...]", protocol: int) -> "dict[str, Any]":
     """The identities that a record of a protocol has, by name and in order."""
     count = len(_NAMES)
@@ -157,14 +170,8 @@ def select_identities(values: "tuple[Any, ...]", protocol: int) -> "dict[str, An
     return {name: value for name, value in pairs if value is not None}
 
 
-def _span_ids(invocation: "_invocation.Invocation | None") -> bytes:
+def _spans(ids: "Iterable[str] | None") -> bytes:
     """The members ``trace_id`` and ``span_id``, or neither."""
-    if _process.bridge is not None:
-        ids = _process.bridge.span_ids()
-    elif invocation is None or invocation.carrier is None:
-        ids = None
-    else:
-        ids = invocation.carrier["traceparent"].split("-")[1:3]
     if ids is None:
         return b""
     trace_id, span_id = ids

@@ -137,6 +137,29 @@ def test_small_records_are_gathered_for_the_next_control_frame(pipe, shared, no_
     assert len(no_thread) == 1
 
 
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_records_and_a_frame_that_a_pipe_takes_at_once_are_one_write(
+    pipe, shared, no_thread, monkeypatch, more
+):
+    shared.control(b"ready\n")
+    pipe.read()
+    written = []
+    real = os.write
+    monkeypatch.setattr(
+        module.os,
+        "write",
+        lambda sink, data: written.append(bytes(data)) or real(sink, data),
+    )
+    records = [log(1), log(2)]
+    for record in records:
+        shared.emit(record)
+    batch = b"".join(records)
+    frame = b"f" * (select.PIPE_BUF - len(batch) + more - 1) + b"\n"
+    shared.control(frame)
+    assert written == ([batch, frame] if more > 0 else [batch + frame])
+    assert pipe.read() == batch + frame
+
+
 def test_the_record_that_finds_the_batch_full_writes_it(pipe, shared, no_thread):
     shared.control(b"ready\n")
     for number in range(1, 5):

@@ -111,7 +111,7 @@ class SharedWriter:
                     turn = self._turn = _thread.allocate_lock()
                     turn.acquire()
                 elif self._waiting:
-                    self._flush()
+                    frame = self._flush(frame)
                 self._busy = True
             finally:
                 self._holder = 0
@@ -179,12 +179,12 @@ class SharedWriter:
         size = len(frame)
         if self._open and not self._busy:
             outlet = self._outlet or self._find_outlet()
-            if self._is_full(size, outlet):
+            full = self._is_full(size, outlet)
+            if full:
                 self._flush()
-            if self._is_full(size, outlet):
-                self._wake(urgent=True)
-            elif not self._awake:
-                self._wake(urgent=False)
+                full = self._is_full(size, outlet)
+            if full or not self._awake:
+                self._wake(urgent=full)
         size += self._waiting_bytes
         if len(self._waiting) >= MAX_WAITING_RECORDS or size > MAX_WAITING_BYTES:
             self._count(1)
@@ -202,19 +202,28 @@ class SharedWriter:
         self._outlet = Outlet(self._channel.sink)
         return self._outlet
 
-    def _flush(self) -> None:
-        """Write whole records for as long as that cannot block."""
+    def _flush(self, last: bytes = b"") -> bytes:
+        """Write whole records for as long as that cannot block.
+
+        Returns:
+            What is still to be written: ``last``, maybe after the last records, where
+            all of it can be written at once.
+        """
         if self._over or not self._open:
-            return
+            return last
         outlet = self._outlet or self._find_outlet()
         while batch := self._next_batch(outlet.largest):
             size = sum(map(len, batch))
             if not outlet.takes(size):
-                return
+                break
             for _ in batch:
                 self._waiting.popleft()
             self._waiting_bytes -= size
+            if last and not self._waiting and size + len(last) <= outlet.largest:
+                batch.append(last)
+                return b"".join(batch)
             self._write_records(b"".join(batch), len(batch))
+        return last
 
     def _next_batch(self, largest: int) -> list[bytes]:
         """The first waiting records, as many as fit into so many bytes."""
