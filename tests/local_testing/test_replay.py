@@ -1,6 +1,7 @@
 """Histories are replayed against code in real runners."""
 
 import json
+import os
 
 import pytest
 
@@ -102,6 +103,19 @@ def test_every_activation_may_have_its_own_process(recorded, tmp_path):
     target = write(tmp_path, source)
     assert replay(recorded, target).output.count("imported") == 1
     assert replay(recorded, target, fresh_processes=True).output.count("imported") == 6
+
+
+def test_a_replay_may_run_in_this_process(recorded, tmp_path, capfd):
+    source = FLOW.replace("import os\n", "import os\n\nprint('in', os.getpid())\n", 1)
+    report = replay_history(recorded, write(tmp_path, source), in_process=True)
+    assert (report.compared, report.differences) == (6, ())
+    assert capfd.readouterr().out == f"in {os.getpid()}\n"
+
+
+def test_a_replay_in_this_process_finds_differences_too(recorded, tmp_path):
+    target = changed(tmp_path, ("charge, cents=cents", "charge, cents=cents + 1"))
+    (only,) = differences(recorded, target, in_process=True)
+    assert (only.what, only.key, only.got) == ("step", "charge", "6")
 
 
 CHANGES = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 from ledgence.local._cancel import CancelToken
@@ -16,7 +18,9 @@ from ledgence.local._replay._compare import Played
 from ledgence.local._replay._output import Output
 from ledgence.worker.workflow._limits import SCHEMA
 
-__all__ = ["Player"]
+__all__ = ["Player", "PlayerHere"]
+
+Answer = Callable[[Request], object]
 
 
 class Player:
@@ -53,14 +57,9 @@ class Player:
             StartRefused: The program cannot be started; its output says why.
         """
         played = Played()
-        deadline = time.monotonic() + self._timeout
+        invocation = Invocation(activation["event"], _extension(activation))
         try:
-            process = self._warm(deadline)
-            result = process.invoke(
-                Invocation(activation["event"], _extension(activation)),
-                deadline=deadline,
-                answer=lambda request: _answer(request, played),
-            )
+            result = self._invoke(invocation, lambda asked: _answer(asked, played))
         except StartRefused:
             raise
         except RunFailure as failure:
@@ -69,6 +68,11 @@ class Player:
             played.result = result
             played.steps = _steps(result)
         return played
+
+    def _invoke(self, invocation: Invocation, answer: Answer) -> Result:
+        deadline = time.monotonic() + self._timeout
+        process = self._warm(deadline)
+        return process.invoke(invocation, deadline=deadline, answer=answer)
 
     def _warm(self, deadline: float) -> RunnerProcess:
         process = self._process
@@ -85,6 +89,19 @@ class Player:
         if process is not None:
             process.close()
             self._output.end()
+
+
+class PlayerHere(Player):
+    """Plays in this process, so that a debugger can stop in the program."""
+
+    def __init__(self, launch: Launch, output: Output) -> None:
+        super().__init__(launch, output, timeout=0.0, fresh=False)
+        from ledgence.local._host._inprocess import InProcess  # noqa: PLC0415 - it is above this room
+
+        self._here = InProcess(contextlib.nullcontext)
+
+    def _invoke(self, invocation: Invocation, answer: Answer) -> Result:
+        return self._here.run("", self._launch, invocation, answer)
 
 
 def _extension(activation: JsonObject) -> JsonObject:

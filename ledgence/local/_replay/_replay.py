@@ -16,7 +16,7 @@ from ledgence.local._replay._compare import compare
 from ledgence.local._replay._errors import Difference, HistoryError
 from ledgence.local._replay._history import History, well_formed
 from ledgence.local._replay._output import Output
-from ledgence.local._replay._player import Player
+from ledgence.local._replay._player import Player, PlayerHere
 from ledgence.local._replay._report import ReplayReport, Skipped
 from ledgence.local._target import find_interpreter, find_target
 
@@ -34,6 +34,7 @@ def replay_history(
     programs: Targets | None = None,
     timeout: float = TIMEOUT_SECONDS,
     fresh_processes: bool = False,
+    in_process: bool = False,
     python: str | None = None,
 ) -> ReplayReport:
     """Check that code still does what a history says; one line makes a test.
@@ -51,6 +52,8 @@ def replay_history(
             other programs are skipped. Branches are played with their parent's.
         timeout: Seconds for one activation.
         fresh_processes: Give every activation a process of its own.
+        in_process: Play in this process, where a debugger can stop; then there is no
+            time-out, and a step that is gone is not noticed.
         python: The interpreter, as for ``ledgence-local run``.
 
     Returns:
@@ -70,6 +73,7 @@ def replay_history(
         programs=programs,
         timeout=timeout,
         fresh_processes=fresh_processes,
+        in_process=in_process,
         python=python,
     )
     report.check()
@@ -83,6 +87,7 @@ def replay(
     programs: Targets | None = None,
     timeout: float = TIMEOUT_SECONDS,
     fresh_processes: bool = False,
+    in_process: bool = False,
     python: str | None = None,
 ) -> ReplayReport:
     """Play a history as ``replay_history`` does, and return what differs.
@@ -100,7 +105,7 @@ def replay(
         text = targets.get(_program(run))
         return None if text is None else _launch(text, python)
 
-    work = Replay(timeout=timeout, fresh=fresh_processes)
+    work = Replay(timeout=timeout, fresh=fresh_processes, here=in_process)
     with well_formed():
         work.run(found.to_json(), find)
     report = work.report()
@@ -129,11 +134,15 @@ class Replay:
     Args:
         timeout: Seconds for one activation.
         fresh: Give every activation a process of its own.
+        here: Play in this process.
     """
 
-    def __init__(self, *, timeout: float, fresh: bool = False) -> None:
+    def __init__(
+        self, *, timeout: float, fresh: bool = False, here: bool = False
+    ) -> None:
         self._timeout = timeout
         self._fresh = fresh
+        self._here = here
         self._output = Output(str(Path(default_bootstrap()).parent))
         self._compared = 0
         self._differences: list[Difference] = []
@@ -160,12 +169,16 @@ class Replay:
             self._skipped += [Skipped(_id(run), None, reason) for run in own]
 
     def _play(self, launch: Launch, runs: list[JsonObject]) -> None:
-        with Player(
-            launch, self._output, timeout=self._timeout, fresh=self._fresh
-        ) as player:
+        with self._player(launch) as player:
             for run in runs:
                 for activation in run["activations"]:
                     self._one(player, _id(run), activation)
+
+    def _player(self, launch: Launch) -> Player:
+        if self._here:
+            return PlayerHere(launch, self._output)
+        timeout, fresh = self._timeout, self._fresh
+        return Player(launch, self._output, timeout=timeout, fresh=fresh)
 
     def _one(self, player: Player, workflow_id: str, activation: JsonObject) -> None:
         reason = _incomparable(activation)
