@@ -173,12 +173,18 @@ def test_unpacking_gives_the_files_with_their_execute_bits(store, tmp_path):
     (source / "bin/run").chmod(0o755)
     descriptor = store.publish(build_package(source))
     root, manifest = store.root_of(descriptor)
-    assert root.is_absolute()
     assert manifest.handler == "program:handle"
     assert (root / "empty").is_dir()
     assert os.access(root / "bin/run", os.X_OK)
     assert not (root / "program.py").stat().st_mode & 0o111
     assert (root / "program.py").read_text() == (source / "program.py").read_text()
+
+
+def test_runners_are_given_an_absolute_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    relative = ProgramStore("store")
+    root, _ = relative.root_of(relative.publish(package()))
+    assert root.is_absolute()
 
 
 def test_a_program_is_unpacked_once(store):

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ledgence.local._commands._complete import approval_keys, workflows
 from ledgence.local._commands._options import drive_options, place_options
 from ledgence.local._commands._root import Group
 
@@ -19,7 +20,9 @@ def approval() -> None:
 
 
 @approval.command("list")
-@click.argument("workflow_id", metavar="[WORKFLOW]", required=False)
+@click.argument(
+    "workflow_id", metavar="[WORKFLOW]", required=False, shell_complete=workflows
+)
 @click.option("--after-key", help="Only keys after this one.", metavar="KEY")
 @click.option(
     "--limit", default=10, metavar="N", show_default=True, type=click.IntRange(1, 10)
@@ -48,8 +51,8 @@ def list_(
 
 
 @approval.command("inspect")
-@click.argument("workflow_id", metavar="WORKFLOW")
-@click.argument("key")
+@click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
+@click.argument("key", shell_complete=approval_keys)
 @place_options
 def inspect(workflow_id: str, key: str, **given: Any) -> NoReturn:
     """Show a request with the exact action and arguments."""
@@ -62,8 +65,8 @@ def _decision(name: str, text: str) -> Callable[..., None]:
     """Make the command that decides in one way."""
 
     @approval.command(name, help=text)
-    @click.argument("workflow_id", metavar="WORKFLOW")
-    @click.argument("key")
+    @click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
+    @click.argument("key", shell_complete=approval_keys)
     @click.option("--reviewer", help="[default: the user's name]", metavar="NAME")
     @click.option("--reason", metavar="TEXT")
     @click.option(

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ledgence.local._commands._complete import event_keys, workflows
 from ledgence.local._commands._options import drive_options, place_options
 from ledgence.local._commands._root import Group
 
@@ -25,8 +26,8 @@ Examples:
 
 
 @event.command("send", epilog=_SEND)
-@click.argument("workflow_id", metavar="WORKFLOW")
-@click.argument("key")
+@click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
+@click.argument("key", shell_complete=event_keys)
 @click.option(
     "--data",
     help="Its data: JSON, @FILE, or - for standard input.  [default: null]",

@@ -11,6 +11,7 @@ __all__ = [
     "Seconds",
     "as_json",
     "drive_options",
+    "host_options",
     "list_options",
     "place_options",
     "work_options",
@@ -81,12 +82,17 @@ def place_options(command: F) -> F:
 
 
 def drive_options(command: F) -> F:
-    """Add how programs are run after a command was recorded."""
+    """Add how programs are run, or not, after a command was recorded."""
+    text = "Only record the command; run nothing."
+    return _add(
+        host_options(command), click.option("--no-run", help=text, is_flag=True)
+    )
+
+
+def host_options(command: F) -> F:
+    """Add how programs are run."""
     return _add(
         command,
-        click.option(
-            "--no-run", help="Only record the command; run nothing.", is_flag=True
-        ),
         click.option(
             "--program",
             "programs",

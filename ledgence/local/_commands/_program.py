@@ -54,3 +54,13 @@ def list_(**given: Any) -> NoReturn:
     from ledgence.local._operate import _packaging  # noqa: PLC0415 - as above
 
     _packaging.list_programs(given)
+
+
+@program.command("unlink")
+@click.argument("name")
+@place_options
+def unlink(name: str, **given: Any) -> NoReturn:
+    """Forget a linked program: NAME or NAME@VERSION. Its files stay."""
+    from ledgence.local._operate import _packaging  # noqa: PLC0415 - as above
+
+    _packaging.unlink(name, given)

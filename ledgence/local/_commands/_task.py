@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ledgence.local._commands._complete import tasks
 from ledgence.local._commands._options import (
     drive_options,
     list_options,
@@ -70,7 +71,7 @@ def list_(**given: Any) -> NoReturn:
 
 
 @task.command("status")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=tasks)
 @place_options
 def status(task_id: str, **given: Any) -> NoReturn:
     """Show the status of a task.
@@ -83,7 +84,7 @@ def status(task_id: str, **given: Any) -> NoReturn:
 
 
 @task.command("result")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=tasks)
 @place_options
 def result(task_id: str, **given: Any) -> NoReturn:
     """Show status and outcome of a task, without waiting for them."""
@@ -93,7 +94,7 @@ def result(task_id: str, **given: Any) -> NoReturn:
 
 
 @task.command("inspect")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=tasks)
 @place_options
 def inspect(task_id: str, **given: Any) -> NoReturn:
     """Show what was submitted, and the program that is bound to it."""
@@ -103,7 +104,7 @@ def inspect(task_id: str, **given: Any) -> NoReturn:
 
 
 @task.command("history")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=tasks)
 @click.option(
     "--after", default=0, help="Only after this sequence number.", metavar="N"
 )
@@ -116,7 +117,7 @@ def history(task_id: str, after: int, **given: Any) -> NoReturn:
 
 
 @task.command("cancel")
-@click.argument("task_id", metavar="TASK")
+@click.argument("task_id", metavar="TASK", shell_complete=tasks)
 @drive_options
 @place_options
 def cancel(task_id: str, **given: Any) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ledgence.local._commands._options import drive_options, place_options
+from ledgence.local._commands._options import host_options, place_options
 
 __all__ = ["work"]
 
@@ -17,7 +17,7 @@ __all__ = ["work"]
     "--stay", help="Go on until interrupted; run what other commands record.",
     is_flag=True,
 )  # fmt: skip
-@drive_options
+@host_options
 @place_options
 def work(run_id: str | None, **given: Any) -> NoReturn:
     """Run what the store has to run.

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ledgence.local._commands._complete import workflows
 from ledgence.local._commands._options import (
     drive_options,
     list_options,
@@ -68,7 +69,7 @@ def list_(owned: bool, **given: Any) -> NoReturn:  # noqa: FBT001 - click calls 
 
 
 @workflow.command("show")
-@click.argument("workflow_id", metavar="WORKFLOW")
+@click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
 @place_options
 def show(workflow_id: str, **given: Any) -> NoReturn:
     """Show what a workflow has done, what it does and what it waits for.
@@ -81,7 +82,7 @@ def show(workflow_id: str, **given: Any) -> NoReturn:
 
 
 @workflow.command("events")
-@click.argument("workflow_id", metavar="WORKFLOW")
+@click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
 @click.option(
     "--after", default=0, help="Only after this sequence number.", metavar="N"
 )
@@ -104,7 +105,7 @@ def events(
 
 
 @workflow.command("cancel")
-@click.argument("workflow_id", metavar="WORKFLOW")
+@click.argument("workflow_id", metavar="WORKFLOW", shell_complete=workflows)
 @drive_options
 @place_options
 def cancel(workflow_id: str, **given: Any) -> NoReturn:

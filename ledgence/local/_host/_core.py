@@ -165,6 +165,10 @@ class Core:
 
         return InProcess(self._clock.standing)
 
+    def drain(self, seconds: float) -> bool:
+        """Begin nothing more, and wait for what runs; whether it is over."""
+        return self.opened.slots.drain(seconds)
+
     def close(self) -> None:
         """Stop all programs, report their attempts, and close the store."""
         with self._closing:
@@ -335,13 +339,11 @@ class Core:
         """Begin to wait for a request for approval; its snapshot is the answer."""
 
         def look() -> dict[str, Any] | None:
-            # Looked at first: what has been asked by then is seen afterwards.
-            nothing_comes = self._waits(run) is not None
             request = run.request(self.scope.to_json(), key=key)
             try:
                 return self.opened.look.approval(request)
             except NotFound:
-                if nothing_comes:
+                if self._waits(run) is not None:
                     raise
                 return None
 

@@ -284,6 +284,19 @@ class PlainHost:
         """
         return self._core.history(Run.of(run))
 
+    def drain(self, seconds: float) -> bool:
+        """Begin no further attempt, and wait for those that run.
+
+        A host that is closed stops them, which counts as an attempt of each.
+
+        Args:
+            seconds: How long to wait, real time.
+
+        Returns:
+            Whether all are over.
+        """
+        return self._core.drain(seconds)
+
     def advance(self, ms: int) -> None:
         """Move the host's clock forward, in either mode of time.
 

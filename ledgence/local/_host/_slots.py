@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from ledgence.local._engine import (
@@ -53,13 +54,14 @@ class Slots:
         self._condition = threading.Condition()
         self._runnable = False
         self._closing = False
+        self._draining = False
         self._waiting = 0
         self._threads: list[threading.Thread] = []
 
     def wake(self) -> None:
         """There may be something to claim."""
         with self._condition:
-            if self._closing:
+            if self._closing or self._draining:
                 return
             self._runnable = True
             if self._waiting:
@@ -72,6 +74,16 @@ class Slots:
         thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
+
+    def drain(self, seconds: float) -> bool:
+        """Claim nothing more, and wait a while for what runs; whether it is over."""
+        with self._condition:
+            self._draining = True
+            self._condition.notify_all()
+        until = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
         """Stop all programs and wait until their attempts are reported."""
@@ -105,10 +117,13 @@ class Slots:
     def _await_work(self) -> bool:
         with self._condition:
             self._waiting += 1
-            self._condition.wait_for(lambda: self._closing or self._runnable)
+            self._condition.wait_for(self._has_news)
             self._waiting -= 1
             self._runnable = False
-            return not self._closing
+            return not (self._closing or self._draining)
+
+    def _has_news(self) -> bool:
+        return self._closing or self._draining or self._runnable
 
     def _pause(self) -> None:
         """Let the store recover."""

@@ -13,7 +13,7 @@ import click
 
 from ledgence.local._cancel import CancelToken
 from ledgence.local._engine import Effects
-from ledgence.local._errors import DeadlineExceeded, Interrupted, TargetError
+from ledgence.local._errors import DeadlineExceeded, Interrupted, LocalError
 from ledgence.local._exit import ExitCode
 from ledgence.local._host import (
     LocalHost,
@@ -22,6 +22,7 @@ from ledgence.local._host import (
     PrintingListener,
     WaitExpired,
 )
+from ledgence.local._host._catalogue import Catalogue
 from ledgence.local._host._pump import is_idle
 from ledgence.local._operate._display import Display, open_display
 from ledgence.local._operate._find import Found
@@ -32,13 +33,13 @@ from ledgence.local._operate._tree import Node, TreeReader
 from ledgence.local._operate._workflows import outcome_facts, waits_facts
 from ledgence.local._signals import SignalWatch
 from ledgence.local._store import StoreError
-from ledgence.local._target import find_target
 
 __all__ = [
     "Drive",
     "Hearing",
     "Hosted",
     "answer",
+    "follow",
     "hosting",
     "idle",
     "run_on",
@@ -75,7 +76,7 @@ class Drive:
     def of(cls, given: Mapping[str, Any], *, cancelling: bool = False) -> Drive:
         """Read the options."""
         return cls(
-            no_run=given["no_run"],
+            no_run=given.get("no_run", False),
             slots=given["slots"],
             python=given["python"],
             quiet=given["quiet"],
@@ -137,7 +138,7 @@ def hosting(session: Session, drive: Drive, display: Display) -> Generator[Hoste
     scope = session.place.scope
     host = LocalHost(
         session.place.store,
-        programs=_usable(session, display),
+        programs=_usable(session, display, drive),
         slots=drive.slots,
         time="skip" if drive.skip_time else "real",
         scope=(scope.tenant_id, scope.namespace),
@@ -148,14 +149,15 @@ def hosting(session: Session, drive: Drive, display: Display) -> Generator[Hoste
         yield Hosted(plain, hearing, drive.skip_time)
 
 
-def _usable(session: Session, display: Display) -> dict[str, str]:
-    """Return the linked programs that are still there."""
+def _usable(session: Session, display: Display, drive: Drive) -> dict[str, str]:
+    """Return the linked programs that can still be run; say which cannot."""
     found: dict[str, str] = {}
     for link in session.links.all():
         try:
-            find_target(link.target)
-        except TargetError as error:
-            display.line(f"ledgence-local: linked program {link}: {error.summary}")
+            Catalogue(drive.python).link(link.name, link.target, link.version)
+        except (LocalError, OSError) as error:
+            text = error.summary if isinstance(error, LocalError) else str(error)
+            display.line(f"ledgence-local: linked program {link}: {text}")
             continue
         found[str(link)] = link.target
     return found
@@ -172,6 +174,27 @@ def run_on(session: Session, found: Found, reply: object, drive: Drive) -> int:
     """
     if drive.no_run:
         return _recorded(session, found, reply)
+    tree = TreeReader(session, found).read()
+    if not _settled(tree):
+        try:
+            tree = follow(session, found, drive)
+        except StoreError as error:
+            if error.code != "store_in_use":
+                raise
+            pid = error.details.get("pid", "unknown")
+            text = f"recorded; the host with process id {pid} runs it"
+            click.echo(f"ledgence-local: {text}", err=True)
+            return _recorded(session, found, reply)
+    return answer(session, found, tree, drive)
+
+
+def follow(session: Session, found: Found, drive: Drive) -> Node:
+    """Run programs until a run is settled; return its tree.
+
+    Raises:
+        StoreError: ``store_in_use``: another host runs the programs of the store.
+        Interrupted: A signal came.
+    """
     display = open_display(session, quiet=drive.quiet, since=session.opened_at)
     try:
         with (
@@ -180,22 +203,12 @@ def run_on(session: Session, found: Found, reply: object, drive: Drive) -> int:
             hosting(session, drive, display) as hosted,
         ):
             tree = settle(session, found, hosted, display, token)
-    except StoreError as error:
-        if error.code != "store_in_use":
-            raise
-        pid = error.details.get("pid", "unknown")
-        click.echo(
-            f"ledgence-local: recorded; the host with process id {pid} runs it",
-            err=True,
-        )
-        return _recorded(session, found, reply)
+            drain(hosted, display, token)
+            return tree
     except Interrupted:
-        click.echo(
-            f"ledgence-local: stopped; it goes on with: ledgence-local work {found.id}",
-            err=True,
-        )
+        text = f"stopped; it goes on with: ledgence-local work {found.id}"
+        click.echo(f"ledgence-local: {text}", err=True)
         raise
-    return answer(session, found, tree, drive)
 
 
 @contextlib.contextmanager
@@ -243,7 +256,7 @@ def settle(
         began = time.monotonic()
         tree = reader.read()
         display.update(tree, hosted.host.now_ms)
-        if tree.over or (tree.stuck and not _passes(hosted, tree)):
+        if _settled(tree) and not _passes(hosted, tree):
             return tree
         if until is not None and began >= until:
             raise _late(found, seconds)
@@ -252,9 +265,28 @@ def settle(
         hosted.await_change(found)
 
 
+def drain(hosted: Hosted, display: Display, token: CancelToken) -> None:
+    """Let the attempts of other runs end: to stop them would cost them an attempt.
+
+    Raises:
+        Interrupted: A signal came.
+    """
+    if hosted.host.drain(_LOOK_SECONDS):
+        return
+    display.line("ledgence-local: other runs of the store are still at work")
+    while not hosted.host.drain(_LOOK_SECONDS):
+        token.check()
+
+
+def _settled(tree: Node) -> bool:
+    return tree.over or tree.stuck
+
+
 def _passes(hosted: Hosted, tree: Node) -> bool:
     """Tell whether a deadline of what is awaited is skipped to."""
-    return hosted.skips and any(one.deadline is not None for one in tree.waits)
+    if tree.over or not hosted.skips:
+        return False
+    return any(one.deadline is not None for one in tree.waits)
 
 
 def _late(found: Found, seconds: float | None) -> DeadlineExceeded:

@@ -78,14 +78,30 @@ class Links:
         with self._programs.writing():
             given = {(link.name, link.version) for link in links}
             kept = [one for one in self.all() if (one.name, one.version) not in given]
-            rows = [
-                {"name": one.name, "version": one.version, "target": one.target}
-                for one in (*kept, *links)
-            ]
-            text = json.dumps({"schema_version": 1, "programs": rows}, indent=1)
-            draft = self._path.with_suffix(".new")
-            draft.write_text(text + "\n", encoding="utf-8")
-            draft.replace(self._path)
+            self._write([*kept, *links])
+
+    def remove(self, text: str) -> list[Link]:
+        """Forget the links of ``NAME`` or ``NAME@VERSION``; return them."""
+        name, _, version = text.partition("@")
+        gone = [
+            one
+            for one in self.all()
+            if one.name == name and version in ("", one.version or "")
+        ]
+        if gone:
+            with self._programs.writing():
+                self._write([one for one in self.all() if one not in gone])
+        return gone
+
+    def _write(self, links: list[Link]) -> None:
+        rows = [
+            {"name": one.name, "version": one.version, "target": one.target}
+            for one in links
+        ]
+        text = json.dumps({"schema_version": 1, "programs": rows}, indent=1)
+        draft = self._path.with_suffix(".new")
+        draft.write_text(text + "\n", encoding="utf-8")
+        draft.replace(self._path)
 
 
 def _damaged(path: Path) -> PackageError:

@@ -10,6 +10,7 @@ import click
 from ledgence.local._engine import Descriptor, Program
 from ledgence.local._operate._call import call
 from ledgence.local._operate._links import Links
+from ledgence.local._operate._programs import missing
 from ledgence.local._operate._session import Place, programs_beside
 from ledgence.local._operate._show import facts, show_json, table
 from ledgence.local._packages import (
@@ -21,7 +22,7 @@ from ledgence.local._packages import (
     read_package,
 )
 
-__all__ = ["list_programs", "package", "publish"]
+__all__ = ["list_programs", "package", "publish", "unlink"]
 
 _MOST_BYTES = 67_108_864
 
@@ -98,6 +99,24 @@ def _show(
             "published": None if publication is None else "before" if known else "now",
         }
     )
+
+
+def unlink(text: str, given: dict[str, Any]) -> NoReturn:
+    """Forget a linked program."""
+
+    def work() -> None:
+        programs = ProgramStore(programs_beside(Place.of(given).store))
+        links = Links(programs)
+        gone = links.remove(text)
+        if not gone:
+            raise missing(programs, links, text)
+        if given["as_json"]:
+            show_json([{"id": one.name, "version": one.version} for one in gone])
+            return
+        for one in gone:
+            click.echo(f"{one} is no longer linked to {one.target}")
+
+    call(work, as_json=given["as_json"])
 
 
 def list_programs(given: dict[str, Any]) -> NoReturn:

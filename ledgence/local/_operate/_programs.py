@@ -9,6 +9,7 @@ from ledgence.local._host._catalogue import Catalogue
 from ledgence.local._operate._find import near
 from ledgence.local._operate._links import Link, Links, parse_link
 from ledgence.local._packages import ProgramStore
+from ledgence.worker.workflow._fields import is_slug
 
 __all__ = ["Bindable", "choose", "link_all", "missing"]
 
@@ -51,6 +52,8 @@ def choose(programs: ProgramStore, links: Links, text: str) -> Program:
     if "/" in text or ":" in text or text.endswith(".py"):
         return _link(links, text)
     name, at, version = text.partition("@")
+    if not is_slug(name) or (at and not is_slug(version)):
+        raise missing(programs, links, text)
     known = _versions(programs, links, name)
     if not known and Path(text).is_dir():
         return _link(links, text)
@@ -85,7 +88,7 @@ def missing(programs: ProgramStore, links: Links, name: str) -> NotFound:
     """Return the error for a program that is neither published nor linked."""
     names = [link.name for link in links.all()]
     names += [one.id for one in programs.programs()]
-    options = near(name, sorted(set(names)))
+    options = near(name.partition("@")[0], sorted(set(names)))
     details: dict[str, object] = {"known": ", ".join(sorted(set(names))) or "none"}
     if options:
         hint = f"did you mean {' or '.join(options)}?"

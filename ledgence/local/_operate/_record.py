@@ -5,20 +5,20 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
-from ledgence.local._engine import InvalidInput, NotFound, Program, parse
+from ledgence.local._engine import InvalidInput, NotFound, parse
 from ledgence.local._errors import InputError
 from ledgence.local._host._requests import SubmitOptions, cloud_event, submission
 from ledgence.local._inputs import one_value
 from ledgence.local._operate import _approvals
-from ledgence.local._operate._call import on_store
+from ledgence.local._operate._call import call
 from ledgence.local._operate._drive import Drive, run_on
 from ledgence.local._operate._find import Found, find_task, find_workflow, near
 from ledgence.local._operate._programs import choose, link_all, missing
-from ledgence.local._operate._session import Session
+from ledgence.local._operate._session import Place, Session
 from ledgence.local._shapes import as_object
 
 __all__ = [
@@ -35,50 +35,63 @@ _FILE_BYTES = 2_097_152
 _DEFAULT_ATTEMPTS = 3
 _DEFAULT_DELAY_SECONDS = 5.0
 Given = dict[str, Any]
+T = TypeVar("T")
+
+
+def _record(
+    given: Given,
+    prepare: Callable[[], T],
+    work: Callable[[Session, T], int],
+    *,
+    create: bool = False,
+) -> NoReturn:
+    """Read what the caller gave, then call ``work`` with the store and that."""
+
+    def opened() -> int:
+        prepared = prepare()
+        with Session(Place.of(given), create=create) as session:
+            link_all(session.links, given["programs"])
+            return work(session, prepared)
+
+    call(opened, as_json=given["as_json"])
 
 
 def start_workflow(text: str, given: Given) -> NoReturn:
     """Start a workflow."""
-    data = _data(given["data"])
 
-    def work(session: Session) -> int:
-        link_all(session.links, given["programs"])
-        program = choose(session.programs, session.links, text)
-        request = _submission(session, program, data, given)
+    def work(session: Session, data: object) -> int:
+        request = _submission(session, text, data, given)
         reply = _submit(session, session.engine.submit_workflow, request)
-        return run_on(
-            session, Found("workflow", reply["workflow_id"]), reply, Drive.of(given)
-        )
+        found = Found("workflow", reply["workflow_id"])
+        return run_on(session, found, reply, Drive.of(given))
 
-    on_store(given, work, create=True)
+    _record(given, lambda: _data(given["data"]), work, create=True)
 
 
 def submit_task(text: str, given: Given) -> NoReturn:
     """Submit a task."""
-    data = _data(given["data"])
 
-    def work(session: Session) -> int:
-        link_all(session.links, given["programs"])
-        program = choose(session.programs, session.links, text)
-        request = _submission(session, program, data, given)
-        return _submitted(session, request, given)
+    def work(session: Session, data: object) -> int:
+        return _submitted(session, _submission(session, text, data, given), given)
 
-    on_store(given, work, create=True)
+    _record(given, lambda: _data(given["data"]), work, create=True)
 
 
 def submit_file(file: str, given: Given) -> NoReturn:
     """Submit what a file holds: a whole request; its scope counts."""
-    request = _read_file(file)
-    taken = as_object(request.get("input")) or {}
-    for option, member in (("tenant", "tenant_id"), ("namespace", "namespace")):
-        if isinstance(taken.get(member), str):
-            given[option] = taken[member]
 
-    def work(session: Session) -> int:
-        link_all(session.links, given["programs"])
+    def prepare() -> Given:
+        request = _read_file(file)
+        taken = as_object(request.get("input")) or {}
+        for option, member in (("tenant", "tenant_id"), ("namespace", "namespace")):
+            if isinstance(taken.get(member), str):
+                given[option] = taken[member]
+        return request
+
+    def work(session: Session, request: Given) -> int:
         return _submitted(session, request, given)
 
-    on_store(given, work, create=True)
+    _record(given, prepare, work, create=True)
 
 
 def _submitted(session: Session, request: Given, given: Given) -> int:
@@ -97,9 +110,8 @@ def _submit(session: Session, how: Callable[[object], Given], request: Given) ->
         raise
 
 
-def _submission(
-    session: Session, program: Program, data: object, given: Given
-) -> Given:
+def _submission(session: Session, text: str, data: object, given: Given) -> Given:
+    program = choose(session.programs, session.links, text)
     options: SubmitOptions = {"key": given["key"] or f"cli-{uuid.uuid4()}"}
     options["queue"] = given["queue"]
     if given["correlation_key"] is not None:
@@ -118,15 +130,13 @@ def _submission(
 
 def send_event(text: str, key: str, given: Given) -> NoReturn:
     """Send an event to a workflow."""
-    event = _event(given)
 
-    def work(session: Session) -> int:
+    def work(session: Session, event: Given) -> int:
         workflow_id = find_workflow(session, text)
-        link_all(session.links, given["programs"])
         request = session.about(workflow_id=workflow_id, key=key, event=event)
         awaited = _awaited_key(session, workflow_id)
         reply = session.engine.send_event(request)
-        if awaited is not None and near(key, [awaited]) and key != awaited:
+        if awaited is not None and key != awaited and near(key, [awaited]):
             click.echo(
                 f"ledgence-local: note: the workflow waits for {awaited!r}; {key!r} is"
                 " kept until it asks for that",
@@ -134,7 +144,7 @@ def send_event(text: str, key: str, given: Given) -> NoReturn:
             )
         return run_on(session, _root(session, workflow_id), reply, Drive.of(given))
 
-    on_store(given, work)
+    _record(given, lambda: _event(given), work)
 
 
 def _awaited_key(session: Session, workflow_id: str) -> str | None:
@@ -157,40 +167,39 @@ def _event(given: Given) -> Given:
 def decide_approval(text: str, key: str, decision: str, given: Given) -> NoReturn:
     """Decide a request for approval."""
 
-    def work(session: Session) -> int:
+    def work(session: Session, _prepared: None) -> int:
         workflow_id = find_workflow(session, text)
-        link_all(session.links, given["programs"])
         reply = _approvals.decide(
             session, session.engine, workflow_id, key, decision=decision, given=given
         )
         return run_on(session, _root(session, workflow_id), reply, Drive.of(given))
 
-    on_store(given, work)
+    _record(given, lambda: None, work)
 
 
 def cancel_workflow(text: str, given: Given) -> NoReturn:
     """Cancel a workflow."""
 
-    def work(session: Session) -> int:
+    def work(session: Session, _prepared: None) -> int:
         workflow_id = find_workflow(session, text)
         reply = session.engine.cancel_workflow(session.about(workflow_id=workflow_id))
         session.engine.pump()
         found = Found("workflow", workflow_id)
         return run_on(session, found, reply, Drive.of(given, cancelling=True))
 
-    on_store(given, work)
+    _record(given, lambda: None, work)
 
 
 def cancel_task(text: str, given: Given) -> NoReturn:
     """Cancel a task."""
 
-    def work(session: Session) -> int:
+    def work(session: Session, _prepared: None) -> int:
         task_id = find_task(session, text)
         reply = session.engine.cancel_task(session.about(task_id=task_id))
         found = Found("task", task_id)
         return run_on(session, found, reply, Drive.of(given, cancelling=True))
 
-    on_store(given, work)
+    _record(given, lambda: None, work)
 
 
 def _root(session: Session, workflow_id: str) -> Found:

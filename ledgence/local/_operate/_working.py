@@ -10,7 +10,14 @@ import click
 from ledgence.local._exit import ExitCode
 from ledgence.local._operate._call import on_store
 from ledgence.local._operate._display import open_display
-from ledgence.local._operate._drive import Drive, hosting, idle, run_on, watching
+from ledgence.local._operate._drive import (
+    Drive,
+    answer,
+    follow,
+    hosting,
+    idle,
+    watching,
+)
 from ledgence.local._operate._find import find_run
 from ledgence.local._operate._programs import link_all
 from ledgence.local._operate._session import Session
@@ -25,7 +32,8 @@ def work(text: str | None, given: dict[str, Any]) -> NoReturn:
     def one(session: Session) -> int:
         found = find_run(session, str(text))
         link_all(session.links, given["programs"])
-        return run_on(session, found, None, Drive.of(given))
+        drive = Drive.of(given)
+        return answer(session, found, follow(session, found, drive), drive)
 
     def everything(session: Session) -> int:
         link_all(session.links, given["programs"])

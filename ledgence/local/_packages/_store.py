@@ -52,7 +52,8 @@ class ProgramStore:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        self.directory = Path(directory)
+        # Runners are given absolute paths.
+        self.directory = Path(directory).absolute()
         self._programs = self.directory / "programs"
         self._blobs = self.directory / "blobs"
         self._unpacked = self.directory / "unpacked"

@@ -50,6 +50,7 @@ class HostLock:
             raise StoreError(
                 "another host runs the programs of this store",
                 code="store_in_use",
+                kind="conflict",
                 details={"path": str(path), **holder},
                 hint="stop it first; commands and inspection need no host of their own",
             ) from None
