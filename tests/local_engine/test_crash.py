@@ -17,7 +17,8 @@ from tests.support.local_world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "support" / "local_crash.py"
-POINTS = os.environ.get("LEDGENCE_CRASH_POINTS", "30")
+# Together with those of tests/local_host/test_crash_points.py these are 200.
+POINTS = os.environ.get("LEDGENCE_CRASH_POINTS", "100")
 MEMORY = Path("/dev/shm")
 
 

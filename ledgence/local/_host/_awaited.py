@@ -7,12 +7,14 @@ from typing import Any
 
 from ledgence.local._engine import Inspection, NotFound, Scope
 from ledgence.local._host._runs import Awaited, Run
+from ledgence.local._text import shorten
 
 __all__ = ["awaited"]
 
 _TERMINAL = ("succeeded", "failed", "cancelled")
 _MOST = 64
 _DEPTH = 17
+_SHOWN = 200
 
 
 def awaited(look: Inspection, scope: Scope, run: Run, now: int) -> list[Awaited]:
@@ -92,22 +94,36 @@ class _Walk:
         status = self._look.task_status(run.request(self._scope))
         if status["state"] in _TERMINAL:
             return
-        count = status["attempt_count"]
         if status["state"] == "active":
-            attempts = self._look.task_attempts(run.request(self._scope))
-            deadline = attempts[-1]["deadline"]
-            in_ms = max(0, deadline - self._now)
-            detail = f"attempt {count} runs"
-            release = f"a longer timeout, or advance({in_ms}) to let it time out"
-            yield Awaited(run.id, "running", key, deadline, in_ms, release, detail)
+            yield self._running(run, key)
             return
         at = status["available_at"]
         in_ms = max(0, at - self._now)
         if in_ms:
-            detail = f"after attempt {count}"
-            release = f"advance({in_ms})"
-            yield Awaited(run.id, "retry", key, at, in_ms, release, detail)
+            detail = self._last_failure(run, status["attempt_count"])
+            yield Awaited(run.id, "retry", key, at, in_ms, f"advance({in_ms})", detail)
         else:
             release = "a free slot, and a host that serves its queue"
             queue = f"queue {status['queue']}"
             yield Awaited(run.id, "queued", key, None, None, release, queue)
+
+    def _running(self, run: Run, key: str) -> Awaited:
+        attempts = self._look.task_attempts(run.request(self._scope))
+        number, deadline = len(attempts), attempts[-1]["deadline"]
+        in_ms = max(0, deadline - self._now)
+        detail = f"attempt {number} runs"
+        if number > 1:
+            detail += f"; {self._last_failure(run, number - 1)}"
+        release = f"a longer timeout, or advance({in_ms}) to let it time out"
+        return Awaited(run.id, "running", key, deadline, in_ms, release, detail)
+
+    def _last_failure(self, run: Run, number: int) -> str:
+        """Return how an attempt has failed, in one line."""
+        request = run.request(self._scope)
+        attempt_id = self._look.task_attempts(request)[number - 1]["attempt_id"]
+        attempt = self._look.attempt({**request, "attempt_id": attempt_id})
+        if attempt["settlement"] is None:
+            return f"attempt {number} was lost"
+        message: str = attempt["settlement"]["result"]["failure"]["error"]["message"]
+        first = message.strip().partition("\n")[0]
+        return f"attempt {number} failed: {shorten(first, _SHOWN)}"

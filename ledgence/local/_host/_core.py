@@ -339,11 +339,13 @@ class Core:
         """Begin to wait for a request for approval; its snapshot is the answer."""
 
         def look() -> dict[str, Any] | None:
+            # Looked at first: what has been asked by then is seen afterwards.
+            nothing_comes = self._waits(run) is not None
             request = run.request(self.scope.to_json(), key=key)
             try:
                 return self.opened.look.approval(request)
             except NotFound:
-                if self._waits(run) is not None:
+                if nothing_comes:
                     raise
                 return None
 
