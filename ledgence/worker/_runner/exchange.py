@@ -103,7 +103,9 @@ class Exchange:
         lines = self._lines
         try:
             while (line := lines.take()) is None:
-                await self._readable()
+                self._channel.stop_child()
+                if not self._wait():
+                    await self._readable()
                 lines.fill()
         except ProtocolFault as error:
             self._outstanding = False
@@ -113,12 +115,14 @@ class Exchange:
             raise self._fail("the input ended instead of a reply")
         return line
 
-    async def _readable(self) -> None:
-        """Wait for input; the loop goes on if there is anything else for it to do."""
-        self._channel.stop_child()
+    def _wait(self) -> bool:
+        """Wait for input right here, if there is nothing else for the loop to do."""
         loop = asyncio.get_running_loop()
-        if isinstance(loop, RunnerLoop) and loop.wait_for_source():
-            return
+        return isinstance(loop, RunnerLoop) and loop.wait_for_source()
+
+    async def _readable(self) -> None:
+        """Wait for input; the loop goes on meanwhile."""
+        loop = asyncio.get_running_loop()
         source = self._channel.source
         future = self._waiter = loop.create_future()
         try:

@@ -266,7 +266,7 @@ class Requests:
         except ProfileError as error:
             raise ExchangeError(f"the reply is not a JSON frame: {error}") from None
         call = self._call
-        expected = {
+        expected: dict[str, Any] = {
             "v": call.version,
             "type": "runtime_reply",
             "event_id": call.event_id,
@@ -275,9 +275,12 @@ class Requests:
         }
         if not is_object(reply) or len(reply) != 6 or "result" not in reply:
             raise ExchangeError("the reply does not have exactly its six members")
+        result = expected["result"] = reply["result"]
+        # By type, too: true and 1.0 are not 1.
+        if reply == expected and type(reply["v"]) is type(reply["id"]) is int:
+            return result
         for name, value in expected.items():
             found = reply.get(name)
-            # By type, too: true and 1.0 are not 1.
             if type(found) is not type(value) or found != value:
                 raise ExchangeError(f"the reply's {name} is not this request's")
-        return reply["result"]
+        return result

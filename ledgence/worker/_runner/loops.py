@@ -91,7 +91,8 @@ class Waker:
         Returns:
             The descriptors that can be read; empty when the time is over.
         """
-        self.open()
+        if self._polls is None:
+            self.open()
         assert self._polls is not None  # noqa: S101 - open has made them
         limit = None if timeout is None else min(ceil(timeout * 1000), _MAX_WAIT_MS)
         return [descriptor for descriptor, _ in self._polls[source].poll(limit)]
