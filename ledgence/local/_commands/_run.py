@@ -127,7 +127,7 @@ def _run_workflows(given: dict[str, Any]) -> int:
         raise click.UsageError("--workflow and --activation exclude each other.")
     if given["protocol"] not in (None, "3"):
         raise click.UsageError("--workflow needs protocol 3.")
-    _refuse(given, ("observe", "start_timeout", "runner"), "--workflow")
+    _forbid(given, ("observe", "start_timeout", "runner"), "--workflow")
     names = (
         *("target", "data", "events", "programs", "skip_time", "store", "table"),
         *("timeout", "python", "pretty", "verbose"),
@@ -140,7 +140,7 @@ def _run_events(given: dict[str, Any]) -> int:
 
     if given["activation"] and given["protocol"] not in (None, "3"):
         raise click.UsageError("--activation needs protocol 3.")
-    _refuse(given, ("programs", "skip_time", "store", "table"), None)
+    _forbid(given, ("programs", "skip_time", "store", "table"), None)
     protocol, timeout = given["protocol"], given["timeout"]
     names = ("target", "data", "events", "activation", "python", "pretty", "observe")
     options = _run.Options(
@@ -152,7 +152,7 @@ def _run_events(given: dict[str, Any]) -> int:
     return _run.run(options)
 
 
-def _refuse(given: dict[str, Any], names: tuple[str, ...], mode: str | None) -> None:
+def _forbid(given: dict[str, Any], names: tuple[str, ...], mode: str | None) -> None:
     """Refuse options that mean nothing for whole workflows, or only for them."""
     for name in names:
         if given[name]:

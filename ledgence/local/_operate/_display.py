@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import click
 
-from ledgence.local._operate._pages import lines
+from ledgence.local._operate._pages import everything, lines
 from ledgence.local._operate._session import Session
 from ledgence.local._operate._show import in_words
 from ledgence.local._operate._tree import Node
@@ -79,6 +79,7 @@ class Lines:
         self._session = session
         self._since = since
         self._seen: dict[str, int] = {}
+        self._over: set[str] = set()
 
     def line(self, text: str) -> None:
         """Print the line."""
@@ -86,40 +87,56 @@ class Lines:
 
     def update(self, tree: Node | None, now: int) -> None:
         """Print what has happened since the last update."""
+        del now
         if tree is None:
             return
         found = [
             one
             for node in tree.walk()
-            if node.kind != "task"
-            for one in self._history(node, now)
+            if node.kind != "task" and node.id not in self._over
+            for one in self._history(node)
         ]
         for _, text in sorted(found):
             self.line(text)
 
-    def _history(self, node: Node, now: int) -> Iterator[tuple[int, str]]:
+    def _history(self, node: Node) -> Iterator[tuple[int, str]]:
         """Return new lines of a workflow with their place in the store's history."""
         about = self._session.about(workflow_id=node.id)
         states = {child.key: child.state for child in node.children}
         after = self._seen.get(node.id, 0)
         for one in lines(self._session.look.history, about, after):
+            if one["reason"] == "child_ended" and _is_newer(one["subject"], states):
+                return  # it has ended since the tree was read
             self._seen[node.id] = one["sequence"]
             if one["at"] < self._since:
                 continue
             text = _words(one["reason"], one["subject"], states)
-            if one["reason"] == "waiting" and node.wait is not None:
-                text += _until(node.wait.deadline, now)
+            if one["reason"] == "waiting":
+                text += self._until(about, one)
             if text:
                 yield one["sequence"], f"[{node.key} {short_id(node.id)}] {text}"
+        if node.over:
+            self._over.add(node.id)
+
+    def _until(self, about: dict[str, Any], line: dict[str, Any]) -> str:
+        """Return how long a wait lasts at most, from its beginning."""
+        kind, _, key = line["subject"].partition(" ")
+        for wait in everything(self._session.look.waits, about):
+            if (wait["kind"], wait["key"]) == (kind, key):
+                deadline = wait["deadline"]
+                if deadline is not None:
+                    return f", at most {in_words(deadline - line['at'])}"
+        return ""
 
     def close(self) -> None:
         """Nothing is to be taken away."""
 
 
-def _until(deadline: int | None, now: int) -> str:
-    return "" if deadline is None else f", {in_words(max(0, deadline - now))} left"
+def _is_newer(key: str, states: dict[str, str]) -> bool:
+    return states.get(key, "ended") not in _ENDED
 
 
+_ENDED = ("succeeded", "failed", "cancelled", "ended")
 _TEXTS = {
     "submitted": "",
     "activation_scheduled": "activation {}",
@@ -139,4 +156,6 @@ def _words(reason: str, subject: str | None, states: dict[str, str]) -> str:
     what = shorten(subject or "", _SUBJECT_SHOWN)
     if reason == "child_ended":
         return f"child {what} {states.get(subject or '', 'ended')}"
+    if what == "1 children":
+        what = "1 child"
     return _TEXTS.get(reason, reason.replace("_", " ")).format(what)

@@ -180,20 +180,22 @@ class TreeReader:
         if known is not None:
             return known
         kind = "branch" if child["branch"] else child["kind"]
-        if child["terminal_at"] is not None:
+        if kind != "task":
+            node = self._workflow(target, key, kind, depth + 1)
+        elif child["terminal_at"] is None:
+            return self._task(target, key)
+        else:
             node = Node(
                 id=target,
                 key=key,
                 kind=kind,
-                state=child["task_state"] or child["workflow_state"],
+                state=child["task_state"],
                 began_at=child["registered_at"],
                 ended_at=child["terminal_at"],
             )
+        if node.over:
             self._ended[target] = node
-            return node
-        if kind == "task":
-            return self._task(target, key)
-        return self._workflow(target, key, kind, depth + 1)
+        return node
 
 
 def awaited_by(session: Session, workflow_id: str) -> list[Awaited]:
