@@ -301,3 +301,13 @@ def test_a_program_that_is_not_there_is_refused_at_once(tmp_path):
         pass
     with pytest.raises(ValueError, match="slot"):
         LocalHost(slots=0)
+
+
+def test_a_target_can_be_named_instead_of_a_program(programs):
+    with LocalHost(listener=Heard()) as host:
+        assert host.run_task(programs["echo"], 1) == 1
+        run = host.submit_task(programs["echo"], 2)
+        assert run.program.endswith("echo-program-handle")
+        assert host.result(run).output == 2
+        with pytest.raises(TargetError):
+            host.run_task("gone/program.py:handle")

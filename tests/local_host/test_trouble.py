@@ -1,15 +1,20 @@
 """A host in trouble: nobody waits for ever, and the reason is told."""
 
 import asyncio
+import threading
 
 import pytest
 
 from ledgence.local import HostError, LocalHost
 from ledgence.local._engine import Engine, InvalidInput, Unavailable
+from ledgence.local._host import _core
 from ledgence.local._host._execution import Executor
 from ledgence.local._host._pump import Pump
+from ledgence.local._packages import build_package
 from ledgence.local._store import SqliteStore
 from tests.support.local_host import Heard, write
+from tests.support.programs import write_manifest
+from tests.support.runner import PATIENCE
 
 BUG = ZeroDivisionError("a bug of our own")
 
@@ -108,8 +113,6 @@ def test_data_that_is_too_large_is_refused_at_once():
 
 
 def test_a_program_of_protocol_2_cannot_be_a_workflow(tmp_path):
-    from tests.support.programs import write_manifest
-
     write(tmp_path, "p", "def handle(event): return event['data']\n")
     write_manifest(tmp_path / "p")
     with LocalHost(programs={"p": tmp_path / "p"}, listener=Heard()) as host:
@@ -130,3 +133,65 @@ def test_a_program_that_is_gone_fails_its_task_without_a_retry(tmp_path):
         outcome = host.result(run.id)
         assert (outcome.error["kind"], outcome.attempts) == ("not_found", 1)
         assert outcome.error["phase"] == "preparation"
+
+
+def test_a_program_that_was_damaged_is_told_and_not_tried_again(tmp_path):
+    directory = tmp_path / "p"
+    write(tmp_path, "p", "def handle(event): return 1\n")
+    write_manifest(directory)
+    path = tmp_path / "store"
+    with LocalHost(path, listener=Heard()) as host:
+        packages = host._core.catalogue.packages
+        packages.publish(build_package(directory))
+        (blob,) = (tmp_path / "store.programs" / "blobs").iterdir()
+        blob.write_bytes(b"x" * blob.stat().st_size)
+        outcome = host.result(host.submit_task("p"))
+    assert (outcome.error["kind"], outcome.attempts) == ("integrity", 1)
+
+
+def test_a_host_is_opened_once():
+    host = LocalHost(listener=Heard())
+    with host, pytest.raises(HostError), host:
+        pass
+    with pytest.raises(HostError), host:
+        pass
+
+
+def test_closing_does_not_wait_for_ever_for_a_stub(monkeypatch):
+    heard, go, here = Heard(), threading.Event(), threading.Event()
+
+    def stub(data):
+        here.set()
+        go.wait(PATIENCE)
+
+    monkeypatch.setattr(_core, "_CLOSING_SECONDS", 0.05)
+    with LocalHost(listener=heard) as host:
+        host.stub("p", stub)
+        host.submit_task("p")
+        assert here.wait(PATIENCE)
+    assert heard.notes == ["a handler in this process does not end"]
+    go.set()
+    for thread in host._core._opened.slots._threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def test_what_waits_for_a_slot_does_not_keep_the_host_busy():
+    go, here = threading.Event(), threading.Event()
+
+    def stub(data):
+        here.set()
+        assert go.wait(PATIENCE)
+        return data
+
+    with LocalHost(listener=Heard(), slots=1, time="real") as host:
+        host.stub("p", stub)
+        runs = [host.submit_task("p", n) for n in range(2)]
+        assert here.wait(PATIENCE)
+        pump = host._core.opened.pump
+        schedule = pump.work()
+        assert schedule.runnable
+        # The next turn by itself is for the lease, 15 s after the claim.
+        assert 1 < pump._let_pass(schedule) <= 15
+        go.set()
+        assert [host.result(run).output for run in runs] == [0, 1]

@@ -35,6 +35,7 @@ Source = str | Path
 _DEFAULT_VERSION = "dev"
 _NEAR = 0.6
 _SHOWN = 10
+_NAME_BYTES = 128
 
 
 @dataclass(slots=True)
@@ -75,6 +76,7 @@ class Catalogue:
         self._lock = threading.RLock()
         self._linked: dict[tuple[str, str | None], Linked] = {}
         self._stubs: dict[str, Stub] = {}
+        self._targets: dict[str, str] = {}
         self.missing: dict[str, NotFound] = {}
 
     @property
@@ -122,6 +124,25 @@ class Catalogue:
         with self._lock:
             self._stubs[name] = Stub(name, outcome)
             self.missing.pop(name, None)
+
+    def name_of(self, text: str) -> str:
+        """Return the name of a program that is given by its name or as a target.
+
+        A target is registered when it is first seen, by the id of its manifest, or by
+        the name of its directory and file.
+
+        Raises:
+            TargetError: It is a target, and nothing there can be run.
+        """
+        if ":" not in text and "/" not in text:
+            return text
+        with self._lock:
+            if text not in self._targets:
+                target = find_target(text)
+                name = _name_for(target)
+                self.link(name, text)
+                self._targets[text] = name
+            return self._targets[text]
 
     def version_of(self, name: str) -> str:
         """Return the version that a name stands for when none is given."""
@@ -237,9 +258,21 @@ def _launch(target: Target, interpreter: Interpreter) -> Launch:
     )
 
 
+def _name_for(target: Target) -> str:
+    if target.manifest is not None:
+        return target.manifest.program_id
+    module, _, function = target.handler.partition(":")
+    return _slug(f"{target.root.name}-{module}-{function}") or "program"
+
+
+def _slug(text: str) -> str:
+    slug = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")
+    return slug[-_NAME_BYTES:]
+
+
 def _check_slug(what: str, text: str) -> None:
     if not is_slug(text):
-        better = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")
+        better = _slug(text)
         raise TargetError(
             f"{text[:80]!r} is no {what} of a program: 1 to 128 of a-z 0-9 . _ -",
             code="program_name",

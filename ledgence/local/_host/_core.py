@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Core", "Options"]
 
+_CLOSING_SECONDS = 10.0
 DEFAULT_SCOPE = Scope("local", "default")
 
 
@@ -98,7 +99,14 @@ class Core:
         Raises:
             StoreError: The file is no store, or another host runs its programs.
             TargetError: A program that was named cannot be run.
+            HostError: It was opened before.
         """
+        if self._closed or self._opened is not None:
+            raise HostError(
+                "a host is opened once",
+                code="host_closed",
+                hint="make another LocalHost for the same store",
+            )
         with contextlib.ExitStack() as stack:
             for name, source in self.options.programs.items():
                 name_alone, _, version = name.partition("@")
@@ -176,7 +184,8 @@ class Core:
             if self._closed or opened is None:
                 return
             self._closed = True
-            opened.slots.close()
+            if not opened.slots.close(_CLOSING_SECONDS):
+                self.listener.note("a handler in this process does not end")
             opened.pump.close()
             closed = HostError("the host was closed", code="host_closed")
             self._watches.fail(self._broken or closed)
@@ -235,11 +244,13 @@ class Core:
 
     def submit_task(self, name: str, data: object, options: SubmitOptions) -> Run:
         """Queue a task."""
+        name = self.catalogue.name_of(name)
         answer = self._submit(self.opened.engine.submit_task, name, data, options)
         return Run(answer["task_id"], "task", name)
 
     def start_workflow(self, name: str, data: object, options: SubmitOptions) -> Run:
         """Start a workflow."""
+        name = self.catalogue.name_of(name)
         answer = self._submit(self.opened.engine.submit_workflow, name, data, options)
         return Run(answer["workflow_id"], "workflow", name)
 

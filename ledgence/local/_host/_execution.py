@@ -37,6 +37,12 @@ __all__ = ["Executor", "Report"]
 # The deadline is kept by the host's clock; this one bounds what cannot be.
 _MOST_SECONDS = 2 * 86_400.0
 _MESSAGE_BYTES = 4_096
+# Kinds of the service for which the package's own errors have no word.
+_UNPREPARED: dict[str, results.Kind] = {
+    "not_found": "not_found",
+    "program_damaged": "integrity",
+    "program_store": "io",
+}
 _KINDS = frozenset(get_args(results.Kind))
 
 
@@ -248,7 +254,7 @@ def _unprepared(error: LocalError | OSError) -> JsonObject:
     if isinstance(error, OSError):
         text = f"the program cannot be read: {error}"
         return failure("io", text, phase="preparation")
-    kind = "not_found" if error.code == "not_found" else _kind(error.kind)
+    kind = _UNPREPARED.get(error.code) or _kind(error.kind)
     return failure(kind, _text(error), phase="preparation")
 
 

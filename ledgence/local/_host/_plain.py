@@ -93,7 +93,8 @@ class PlainHost:
         """Queue a task; it is kept when this returns.
 
         Args:
-            program: The name of a registered program.
+            program: The name of a registered program; or a target on disk, which is
+                registered by that.
             data: A JSON value, at most 1 MiB.
             **options: ``version``, ``key``, ``queue``, ``retry_policy``,
                 ``attempt_timeout_ms`` and ``correlation_key``; see ``SubmitOptions``.

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from ledgence.local._engine import Effects, Engine, EngineError, OwnershipLost, Schedule
+from ledgence.local._engine._chores import is_due
 from ledgence.local._host._active import RENEW_MS, Active, Attempts
 from ledgence.local._host._slots import Slots
 from ledgence.local._host._time import HostTime
@@ -133,10 +134,26 @@ class Pump:
                 return None
             self._clock.advance(ms)
             return 0.0
-        times = [active.renew_at for active in self._attempts.all()]
-        if schedule.next_at is not None:
-            times.append(schedule.next_at)
-        return max(0, min(times) - schedule.now) / 1000 if times else None
+        at = self._next_time(schedule)
+        return None if at is None else (at - schedule.now) / 1000
+
+    def _next_time(self, schedule: Schedule) -> int | None:
+        """Return when something becomes due that is not due yet.
+
+        What is due already waits for a free slot, or for a program that is being
+        stopped: a report follows, and with it the next turn.
+        """
+        due = schedule.due
+        times = [
+            due.queued,
+            due.background,
+            due.lease,
+            due.running_lease,
+            due.running_deadline,
+            *(active.renew_at for active in self._attempts.all()),
+        ]
+        later = (at for at in times if at is not None and at > schedule.now)
+        return min(later, default=None)
 
     def _skippable(self, schedule: Schedule) -> int | None:
         wanted = self._watches.skip
@@ -148,11 +165,12 @@ class Pump:
 
     def work(self) -> Schedule:
         """Do all that is due now, in whatever thread this is."""
-        now = self._engine.schedule().now
-        for active in self._attempts.all():
-            self._look_after(active, now)
-        self._engine.pump()
         schedule = self._engine.schedule()
+        for active in self._attempts.all():
+            self._look_after(active, schedule.now)
+        if is_due(schedule.due, schedule.now):
+            self._engine.pump()
+            schedule = self._engine.schedule()
         if schedule.runnable:
             self._slots.wake()
         self._watches.look_again()
@@ -208,11 +226,8 @@ class Pump:
         self.poke()
 
     def _next_stop(self, target: int) -> int:
-        schedule = self._engine.schedule()
-        times = [active.renew_at for active in self._attempts.all()]
-        if schedule.next_at is not None:
-            times.append(schedule.next_at)
-        return min([at for at in times if at > schedule.now] + [target])
+        at = self._next_time(self._engine.schedule())
+        return target if at is None else min(at, target)
 
     def _bury(self, now: int, bound: float) -> None:
         """Wait for the reports of attempts whose deadline has come."""

@@ -80,20 +80,30 @@ class Slots:
         with self._condition:
             self._draining = True
             self._condition.notify_all()
-        until = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        return self._join(seconds)
 
-    def close(self) -> None:
-        """Stop all programs and wait until their attempts are reported."""
+    def close(self, seconds: float) -> bool:
+        """Stop all programs and wait until their attempts are reported.
+
+        Args:
+            seconds: How long to wait. Processes are killed, but a stub or a handler
+                in this process ends only by itself.
+
+        Returns:
+            Whether all have ended.
+        """
         with self._condition:
             self._closing = True
             self._condition.notify_all()
         for active in self._attempts.all():
             active.stop("cancelled")
+        return self._join(seconds)
+
+    def _join(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _serve(self) -> None:
         try:
