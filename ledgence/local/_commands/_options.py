@@ -75,8 +75,20 @@ def place_options(command: F) -> F:
             show_default=True,
             show_envvar=True,
         ),
-        click.option("--tenant", default="local", metavar="ID", show_default=True),
-        click.option("--namespace", default="default", metavar="ID", show_default=True),
+        click.option(
+            "--tenant",
+            default="local",
+            help="Whose runs they are.",
+            metavar="ID",
+            show_default=True,
+        ),
+        click.option(
+            "--namespace",
+            default="default",
+            help="Which part of them.",
+            metavar="ID",
+            show_default=True,
+        ),
         as_json,
     )
 

@@ -175,11 +175,11 @@ class _Runs:
         if item.problem is not None:
             self._report({**head, "status": "not_run"}, item.problem)
             return
-        found = self._start(item.data)
-        head["workflow_id"] = found.id
-        display.open()
         seconds = self._options.timeout
         try:
+            found = self._start(item.data)
+            head["workflow_id"] = found.id
+            display.open()
             tree = settle(
                 self._session, found, hosted, display, self._token, seconds=seconds
             )
