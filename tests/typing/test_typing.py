@@ -10,7 +10,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-GOOD, BAD = HERE / "good_programs.py", HERE / "bad_programs.py"
+GOOD = [HERE / "good_programs.py", HERE / "good_local.py"]
+BAD = [HERE / "bad_programs.py", HERE / "bad_local.py"]
 MARK = "# wrong"
 
 pytestmark = pytest.mark.timeout(300)
@@ -50,14 +51,14 @@ def pyright():
     pytest.importorskip("pyright", reason="the lint group is not installed")
     # The strict mode and the Python are those of pyproject.toml.
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", str(GOOD), str(BAD)],
+        [sys.executable, "-m", "pyright", "--outputjson", *map(str, GOOD + BAD)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=280,
     )
     report = json.loads(done.stdout)
-    assert report["summary"]["filesAnalyzed"] >= 2
+    assert report["summary"]["filesAnalyzed"] >= len(GOOD + BAD)
 
     def run(path):
         return {
@@ -69,20 +70,27 @@ def pyright():
     return run
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
-def test_good_programs_are_accepted(checker, request):
-    assert request.getfixturevalue(checker)(GOOD) == {}
+def names(path):
+    return path.stem
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
-def test_every_marked_line_is_refused_and_no_other(checker, request):
-    found = request.getfixturevalue(checker)(BAD)
-    assert sorted(found) == sorted(marked(BAD)), found
+@pytest.mark.parametrize("path", GOOD, ids=names)
+def test_good_programs_are_accepted(checker, path, request):
+    assert request.getfixturevalue(checker)(path) == {}
 
 
-def test_the_good_programs_can_be_imported():
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("path", BAD, ids=names)
+def test_every_marked_line_is_refused_and_no_other(checker, path, request):
+    found = request.getfixturevalue(checker)(path)
+    assert sorted(found) == sorted(marked(path)), found
+
+
+@pytest.mark.parametrize("path", GOOD, ids=names)
+def test_the_good_programs_can_be_imported(path):
     # Annotations and assert_type must not need anything at run time.
-    code = "import sys; sys.path[:0] = sys.argv[1:]; import good_programs"
+    code = f"import sys; sys.path[:0] = sys.argv[1:]; import {path.stem}"
     done = subprocess.run(
         [sys.executable, "-c", code, str(HERE), str(ROOT)],
         capture_output=True,
