@@ -100,6 +100,19 @@ def test_moody_unseen(ledgence_host):
     assert ledgence_host.result(run).succeeded
 
 
+def test_changed(ledgence_host):
+    ledgence_host.stub("mail", None)
+    run = ledgence_host.start_workflow("flow", 5)
+    ledgence_host.wait_until_waiting(run)
+    ledgence_host.add_program("flow", "moody.py:handle")
+    ledgence_host.cancel(run)
+
+
+def test_stubbed(ledgence_host):
+    ledgence_host.stub("flow", 7)
+    assert ledgence_host.result(ledgence_host.start_workflow("flow")).unwrap() == 7
+
+
 def test_surroundings(ledgence_host, monkeypatch):
     monkeypatch.setenv("MOOD", "good")
     run = ledgence_host.start_workflow("moody", "environment")
@@ -146,6 +159,8 @@ WORKING = [
     "test_history",
     "test_moody_unseen",
     "test_surroundings",
+    "test_changed",
+    "test_stubbed",
     "test_in_process",
     "test_moody[decision]",
 ]

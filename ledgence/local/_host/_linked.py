@@ -26,7 +26,7 @@ class Fingerprint:
     """What a program on disk is made of.
 
     Attributes:
-        digest: ``sha256:`` and the hash of all names and contents.
+        digest: ``sha256:`` and the hash of the handler, all names and contents.
         size: Bytes of all contents, at least 1.
         signature: Changes when a file does; cheap to compute.
     """
@@ -51,7 +51,8 @@ def fingerprint(target: Target, before: Fingerprint | None = None) -> Fingerprin
     signature = tuple(_stamp(path) for path in files.values())
     if before is not None and before.signature == signature:
         return before
-    digest, size = hashlib.sha256(), 0
+    # A manifest would name the handler; a single file has none.
+    digest, size = hashlib.sha256(f"{target.handler}\0".encode()), 0
     for name, path in files.items():
         content = path.read_bytes()
         size += len(content)

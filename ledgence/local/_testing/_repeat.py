@@ -71,10 +71,14 @@ def _workflows(core: Core) -> Iterator[History]:
 
 
 def _launch(core: Core, run: dict[str, Any]) -> Launch | None:
-    """Return how the program of a run is started; None for a stub."""
+    """Return how the program of a run is started.
+
+    None for a stub, and for a program that the test has changed meanwhile.
+    """
     shown = run["descriptor"]
     program = Program(shown["program"]["id"], shown["program"]["version"])
     descriptor = Descriptor(program, shown["digest"], shown["size"])
     if core.catalogue.stub_of(descriptor) is not None:
         return None
-    return core.catalogue.launch(descriptor)[1]
+    digest, launch = core.catalogue.launch(descriptor)
+    return launch if digest == descriptor.digest else None
