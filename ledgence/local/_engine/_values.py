@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from ledgence.local._engine._errors import InvalidInput
 from ledgence.worker._profile import ProfileError, encode, thaw
+from ledgence.worker.workflow._fields import misfit
 from ledgence.worker.workflow._limits import VALUE_DEPTH
 from ledgence.worker.workflow._sizes import largest
 
@@ -68,7 +69,7 @@ def pack(
     except ProfileError as error:
         if error.reason == "bytes":
             raise _too_large(value, limit, path, depth) from error
-        raise _unfit(error, path) from error
+        raise _unfit(error, path, value) from error
     size = service_size(value, data)
     if size > limit:
         raise _too_large(value, limit, path, depth)
@@ -162,21 +163,14 @@ def service_float(value: float) -> str:
 # A value that was refused is measured up to so many limits, for the error.
 _MEASURED = 16
 
-_REASONS = {
-    "depth": "containers nested too deeply",
-    "cycle": "a container inside itself",
-    "type": "an object that is no JSON value",
-    "key_type": "a member name that is no text",
-    "surrogate": "a text with a lone surrogate",
-    "int_range": "an integer outside -2**63 to 2**64-1",
-    "non_finite": "NaN or an infinity",
-}
 
-
-def _unfit(error: ProfileError, path: str) -> InvalidInput:
-    expected = f"at most {error.limit} deep" if error.reason == "depth" else "JSON"
-    place = path + (error.path or "$").removeprefix("$")
-    return InvalidInput.at(place, expected, _REASONS[error.reason])
+def _unfit(error: ProfileError, path: str, value: object) -> InvalidInput:
+    inside = error.path or "$"
+    place = path + inside.removeprefix("$")
+    if error.reason == "depth":
+        expected = f"at most {error.limit} deep"
+        return InvalidInput.at(place, expected, "containers nested too deeply")
+    return InvalidInput.at(place, "JSON", misfit(error.reason, value, inside))
 
 
 def _too_large(value: object, limit: int, path: str, depth: int) -> InvalidInput:

@@ -25,6 +25,7 @@ from ledgence.local._engine import (
     Scope,
     random_id,
 )
+from ledgence.local._engine._check import integer
 from ledgence.local._host._active import Active, Attempts
 from ledgence.local._host._awaited import awaited
 from ledgence.local._host._catalogue import Catalogue, Source
@@ -35,13 +36,14 @@ from ledgence.local._host._outcomes import outcome_of
 from ledgence.local._host._output import Output
 from ledgence.local._host._pool import Pool
 from ledgence.local._host._pump import Pump, is_idle
-from ledgence.local._host._requests import SubmitOptions, submission
+from ledgence.local._host._requests import SubmitOptions, check_options, submission
 from ledgence.local._host._runs import Awaited, HostError, Outcome, Run, WaitExpired
 from ledgence.local._host._slots import Slots
 from ledgence.local._host._time import HostTime, TimeMode
 from ledgence.local._host._watches import Watch, Watches
 from ledgence.local._launch import default_bootstrap
 from ledgence.local._store import HostLock, SqliteStore
+from ledgence.worker.workflow._limits import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
     from ledgence.local._host._inprocess import InProcess
@@ -261,7 +263,10 @@ class Core:
         data: object,
         options: SubmitOptions,
     ) -> dict[str, Any]:
-        version = options.get("version") or self.catalogue.version_of(name)
+        check_options(options)
+        version = options.get("version")
+        if version is None:
+            version = self.catalogue.version_of(name)
         program = Program(name, version)
         try:
             return how(submission(self.scope, program, data, options))
@@ -309,8 +314,8 @@ class Core:
 
     def advance(self, ms: int) -> None:
         """Move the host's clock."""
-        if ms < 0:
-            raise ValueError(f"time does not run back: {ms} ms")
+        most = max(0, MAX_TIMESTAMP - self.now_ms())
+        integer(ms, 0, most, path="$.ms")
         bound = self.options.wait_seconds
         self.opened.pump.advance(ms, settle=lambda: self._settle(bound), bound=bound)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import uuid
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
-from ledgence.local._engine import Program, Scope
+from ledgence.local._engine import InvalidInput, Program, Scope
 from ledgence.local._engine._values import JsonObject
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "RetryPolicy",
     "SubmitOptions",
     "approval_command",
+    "check_options",
     "cloud_event",
     "submission",
 ]
@@ -71,8 +73,31 @@ def submission(
     }
     given: JsonObject = {**options}
     taken |= {name: given[name] for name in _OPTIONAL if name in given}
-    key = options.get("key") or str(uuid.uuid4())
-    return {"idempotency_key": key, "input": taken}
+    key = options.get("key")
+    return {"idempotency_key": _fresh(key), "input": taken}
+
+
+def check_options(options: SubmitOptions) -> None:
+    """Refuse options that do not exist; a misspelt one must not be left out.
+
+    Raises:
+        InvalidInput: It says what is near.
+    """
+    known = sorted(SubmitOptions.__annotations__)
+    for name in options:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, 1)
+        raise InvalidInput.at(
+            f"$.{name}",
+            f"only {', '.join(known)}",
+            f"the option {name!r}",
+            hint=f"did you mean {near[0]}?" if near else None,
+        )
+
+
+def _fresh(key: str | None) -> str:
+    return str(uuid.uuid4()) if key is None else key
 
 
 def cloud_event(
@@ -81,7 +106,7 @@ def cloud_event(
     """Return a CloudEvent for a workflow."""
     return {
         "specversion": "1.0",
-        "id": str(uuid.uuid4()) if id_ is None else id_,
+        "id": _fresh(id_),
         "source": _EVENT_SOURCE if source is None else source,
         "type": _EVENT_TYPE if type_ is None else type_,
         "datacontenttype": "application/json",
@@ -106,7 +131,7 @@ def approval_command(
         "activation_id": shown["activation_id"],
         "revision": shown["revision"],
         "action": shown["action"] if action is None else action,
-        "decision_id": str(uuid.uuid4()) if decision_id is None else decision_id,
+        "decision_id": _fresh(decision_id),
         "decision": decision,
         "reviewer": reviewer,
         "reason": reason,

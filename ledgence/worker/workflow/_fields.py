@@ -201,14 +201,16 @@ def unfit(
         return LimitError(
             "too_deep", key=key, argument=argument, path=path, limit=error.limit
         )
-    found = _UNFIT.get(error.reason) or _misfit(error.reason, value, path or "$")
+    found = misfit(error.reason, value, path or "$")
     return ArgumentError(
         "not_json", f"found {found}", key=key, argument=argument, path=path
     )
 
 
-def _misfit(reason: str, value: object, path: str) -> str:
-    """Describe the object or the member name of the wrong type at a path."""
+def misfit(reason: str, value: object, path: str) -> str:
+    """Say what at a path is no JSON, and what to do with it where that is clear."""
+    if reason in _UNFIT:
+        return _UNFIT[reason]
     node = node_at(value, path)
     if reason == "key_type" and is_dict(node):
         names: list[object] = [name for name in node if type(name) is not str]
