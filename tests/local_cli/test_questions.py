@@ -261,7 +261,9 @@ def test_a_waiting_workflow_shows_what_releases_it(at, world):
     run = world.start("waits")
     world.run()
     done = at("workflow", "show", "last")
-    assert f"ledgence-local event send {run} payment --data JSON" in done.out
+    place = "--store w.db --tenant acme --namespace billing"
+    command = f"ledgence-local event send {place} --data JSON {run} payment"
+    assert command in done.out
     shown = only(at("workflow", "show", "last", "--json"))
     (awaited,) = shown["awaits"]
     deadline = world.clock.now_ms() + 60_000

@@ -162,11 +162,15 @@ def test_S05_a_queued_task_runs_the_old_digest_after_a_refused_publication(
         ("ecoh", "did you mean echo?"),
         ("nothing", "--program nothing="),
         ("echo@2@3", "did you mean echo?"),
+        ("p@2", "did you mean p@1?"),
         ("no.py:handle", "target_not_found"),
         ("echo.py:handel", "did you mean echo.py:handle?"),
     ],
 )
-def test_an_unknown_program_gets_a_proposal(ledgence, echo, name, said):
+def test_an_unknown_program_gets_a_proposal(ledgence, tmp_path, echo, name, said):
+    runtime = {"kind": "python", "python": HERE, "protocol": 2}
+    write_tree(tmp_path / "p", runtime=runtime, platform={"os": SYSTEM, "arch": ARCH})
+    ledgence("program", "publish", "p")
     ledgence("task", "submit", echo, "--no-run")
     done = ledgence("task", "submit", name)
     assert done.code in (1, 2)
@@ -226,7 +230,10 @@ def test_work_runs_what_was_recorded(ledgence, echo, flow):
     ledgence("workflow", "start", flow, "--no-run")
     done = ledgence("work", task, "--json", "--quiet")
     assert done.results[0]["task"]["state"] == "succeeded"
-    done = ledgence("work", "--quiet")
+    done = ledgence("task", "submit", echo, "--no-run", "--json")
+    other = done.results[0]["task_id"]
+    done = ledgence("work")
+    assert f"ledgence-local: task {other} succeeded" in done.err
     assert "nothing is left to run" in done.out
     status = ledgence("workflow", "show", "last", "--json").results[0]
     assert status["summary"]["workflow"]["state"] == "waiting"

@@ -1,6 +1,7 @@
 """``run --workflow``: the examples from the first activation to the end, and more."""
 
 import json
+import shlex
 
 import pytest
 
@@ -95,6 +96,7 @@ def test_a_workflow_that_waits_for_something_from_outside_is_exit_6(flow):
         "k",
         None,
     )
+    assert awaited["release"] is None
     assert "--store FILE" in done.err
 
 
@@ -116,6 +118,17 @@ def test_with_a_store_the_wait_can_be_released(flow, ledgence):
     sent = ledgence(*words)
     assert sent.code == 0
     assert "output    [7]" in sent.out
+
+
+def test_a_key_that_looks_like_an_option_can_be_released_as_told(flow, ledgence):
+    body = (
+        "if ctx.wake is None:\n"
+        "    return ctx.wait_event('-k \"', continuation='c', state=None)\n"
+        "return ctx.complete(1)"
+    )
+    (awaited,) = flow(body, "--store", "my.db").results[0]["awaits"]
+    sent = ledgence(*shlex.split(awaited["release"].replace("JSON", "7"))[1:])
+    assert "succeeded" in sent.out
 
 
 @pytest.mark.parametrize(

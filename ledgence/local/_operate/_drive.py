@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import click
 
 from ledgence.local._cancel import CancelToken
-from ledgence.local._engine import Effects
+from ledgence.local._engine import Effects, NotFound
 from ledgence.local._errors import DeadlineExceeded, Interrupted, LocalError
 from ledgence.local._exit import ExitCode
 from ledgence.local._host import (
@@ -52,6 +54,7 @@ _FRAME_SHOWN = 4_096
 _LOOK_SECONDS = 0.25
 # A large tree is read less often: reading takes at most a fifth of the time.
 _REST = 4
+_LONGEST_REST = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,7 @@ class Hearing(PrintingListener):
         self._display = display
         self._frames = frames
         self.changes = threading.Event()
+        self.finished: deque[str] = deque()
 
     def frame(self, origin: Origin, direction: str, line: bytes) -> None:
         """Show a frame when that was asked for."""
@@ -102,7 +106,7 @@ class Hearing(PrintingListener):
 
     def changed(self, effects: Effects) -> None:
         """Wake who waits."""
-        del effects
+        self.finished += effects.finished
         self.changes.set()
 
     def _print(self, text: str) -> None:
@@ -206,7 +210,7 @@ def follow(session: Session, found: Found, drive: Drive) -> Node:
             drain(hosted, display, token)
             return tree
     except Interrupted:
-        text = f"stopped; it goes on with: ledgence-local work {found.id}"
+        text = f"stopped; it goes on with: {session.place.words('work')} {found.id}"
         click.echo(f"ledgence-local: {text}", err=True)
         raise
 
@@ -261,7 +265,8 @@ def settle(
         if until is not None and began >= until:
             raise _late(found, seconds)
         # Many changes come in a row; a large tree is not read for each.
-        time.sleep(min(_REST * (time.monotonic() - began), _LOOK_SECONDS))
+        rest = min(_REST * (time.monotonic() - began), _LONGEST_REST)
+        select.select([token], [], [], rest)
         hosted.await_change(found)
 
 
@@ -298,7 +303,14 @@ def _late(found: Found, seconds: float | None) -> DeadlineExceeded:
     )
 
 
-def idle(session: Session, hosted: Hosted, token: CancelToken, *, stay: bool) -> None:
+def idle(
+    session: Session,
+    hosted: Hosted,
+    display: Display,
+    token: CancelToken,
+    *,
+    stay: bool,
+) -> None:
     """Wait until nothing can run now; with ``stay`` until a signal comes.
 
     Raises:
@@ -307,9 +319,25 @@ def idle(session: Session, hosted: Hosted, token: CancelToken, *, stay: bool) ->
     while True:
         token.check()
         hosted.hearing.changes.clear()
-        if not stay and is_idle(session.engine.schedule()):
+        done = is_idle(session.engine.schedule()) and not stay
+        _tell_finished(session, hosted.hearing, display)
+        if done:
             return
         hosted.hearing.changes.wait(_LOOK_SECONDS)
+
+
+def _tell_finished(session: Session, hearing: Hearing, display: Display) -> None:
+    """Show the runs that are over and that no other run owns."""
+    while hearing.finished:
+        run_id = hearing.finished.popleft()
+        kind = "task" if run_id.startswith("task_") else "workflow"
+        ask = session.look.task_status if kind == "task" else None
+        about = session.about(**{f"{kind}_id": run_id})
+        with contextlib.suppress(NotFound):  # a run of another scope
+            status = (ask or session.look.workflow_status)(about)
+            owner = "workflow_id" if kind == "task" else "parent_workflow_id"
+            if status.get(owner) is None:
+                display.line(f"ledgence-local: {kind} {run_id} {status['state']}")
 
 
 def _recorded(session: Session, found: Found, reply: object) -> int:

@@ -14,6 +14,7 @@ from ledgence.worker.workflow._fields import is_slug
 __all__ = ["Bindable", "choose", "link_all", "missing"]
 
 _DEFAULT_VERSION = "dev"
+_SHOWN = 10
 
 
 class Bindable:
@@ -84,17 +85,22 @@ def _versions(programs: ProgramStore, links: Links, name: str) -> list[str]:
     return [one.version for one in programs.programs() if one.id == name]
 
 
-def missing(programs: ProgramStore, links: Links, name: str) -> NotFound:
-    """Return the error for a program that is neither published nor linked."""
-    names = [link.name for link in links.all()]
-    names += [one.id for one in programs.programs()]
-    options = near(name.partition("@")[0], sorted(set(names)))
-    details: dict[str, object] = {"known": ", ".join(sorted(set(names))) or "none"}
+def missing(programs: ProgramStore, links: Links, text: str) -> NotFound:
+    """Return the error for ``NAME`` or ``NAME@VERSION`` that nobody knows."""
+    known = [str(link) for link in links.all()]
+    known += [f"{one.id}@{one.version}" for one in programs.programs()]
+    name = text.partition("@")[0]
+    same = [one for one in known if one.partition("@")[0] == name]
+    options = same[:_SHOWN] or near(name, sorted({k.partition("@")[0] for k in known}))
     if options:
         hint = f"did you mean {' or '.join(options)}?"
     else:
-        hint = f"link it: --program {name}=path/to/program.py:function"
-    return NotFound(f"program {name[:128]} does not exist", details=details, hint=hint)
+        hint = f"link it: --program {name[:128]}=path/to/program.py:function"
+    return NotFound(
+        f"program {text[:256]} does not exist",
+        details={"known": ", ".join(known[:_SHOWN]) or "none"},
+        hint=hint,
+    )
 
 
 def link_all(links: Links, given: tuple[str, ...]) -> list[Link]:

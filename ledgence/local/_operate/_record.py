@@ -103,11 +103,9 @@ def _submit(session: Session, how: Callable[[object], Given], request: Given) ->
     try:
         return how(request)
     except NotFound as error:
-        name = request["input"]["program"]["id"]
-        better = missing(session.programs, session.links, name)
-        error.details.update(better.details)
-        error.hint = better.hint
-        raise
+        program = request["input"]["program"]
+        text = f"{program['id']}@{program['version']}"
+        raise missing(session.programs, session.links, text) from error
 
 
 def _submission(session: Session, text: str, data: object, given: Given) -> Given:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,10 @@ from ledgence.local._operate._links import Links
 from ledgence.local._packages import ProgramStore
 from ledgence.local._store import SqliteStore, StoreError
 
-__all__ = ["Place", "Session"]
+__all__ = ["DEFAULT_SCOPE", "DEFAULT_STORE", "Place", "Session", "programs_beside"]
+
+DEFAULT_STORE = ".ledgence/local.db"
+DEFAULT_SCOPE = Scope("local", "default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,19 @@ class Place:
             scope=Scope(given["tenant"], given["namespace"]),
             as_json=given["as_json"],
         )
+
+    def words(self, command: str) -> str:
+        """Return a command line that works on this place."""
+        usual = os.environ.get("LEDGENCE_LOCAL_STORE") or DEFAULT_STORE
+        given = (
+            ("--store", str(self.store), usual),
+            ("--tenant", self.scope.tenant_id, DEFAULT_SCOPE.tenant_id),
+            ("--namespace", self.scope.namespace, DEFAULT_SCOPE.namespace),
+        )
+        options = [
+            f" {name} {shlex.quote(v)}" for name, v, usual in given if v != usual
+        ]
+        return f"ledgence-local {command}{''.join(options)}"
 
 
 class Session:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ledgence.local._operate._find import Found
 from ledgence.local._operate._pages import everything
-from ledgence.local._operate._session import Session
+from ledgence.local._operate._session import Place, Session
 
 __all__ = ["Awaited", "Node", "TreeReader", "awaited_by"]
 
@@ -149,7 +149,7 @@ class TreeReader:
             ended_at=status["terminal_at"],
             attempts=running,
             activations=activations,
-            wait=None if wait is None else _awaited(wait),
+            wait=None if wait is None else _awaited(self.session.place, wait),
             children=tuple(self._children(about, depth)) if depth < _DEPTH else (),
         )
 
@@ -203,11 +203,13 @@ def awaited_by(session: Session, workflow_id: str) -> list[Awaited]:
     return TreeReader(session, Found("workflow", workflow_id)).read().waits
 
 
-def _awaited(wait: dict[str, Any]) -> Awaited:
+def _awaited(place: Place, wait: dict[str, Any]) -> Awaited:
     run, key = wait["workflow_id"], wait["key"]
     where = f"{run} {shlex.quote(key)}"
+    if key.startswith("-"):
+        where = f"-- {where}"  # it would be taken for an option
     release = {
-        "event": f"ledgence-local event send {where} --data JSON",
-        "approval": f"ledgence-local approval approve {where}",
+        "event": f"{place.words('event send')} --data JSON {where}",
+        "approval": f"{place.words('approval approve')} {where}",
     }.get(wait["kind"])
     return Awaited(run, wait["kind"], key, wait["deadline"], release)

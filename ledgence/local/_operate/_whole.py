@@ -15,7 +15,7 @@ from typing import Any
 
 from ledgence.local._cancel import CancelToken
 from ledgence.local._console import Console
-from ledgence.local._engine import Program, Scope
+from ledgence.local._engine import Program
 from ledgence.local._errors import InputError, Interrupted, LocalError, TargetError
 from ledgence.local._exit import ExitCode, exit_code_of, exit_code_of_signal
 from ledgence.local._host._requests import SubmitOptions, submission
@@ -27,7 +27,7 @@ from ledgence.local._operate._drive import Drive, Hosted, hosting, settle
 from ledgence.local._operate._find import Found
 from ledgence.local._operate._links import parse_link
 from ledgence.local._operate._programs import link_all
-from ledgence.local._operate._session import Place, Session
+from ledgence.local._operate._session import DEFAULT_SCOPE, Place, Session
 from ledgence.local._operate._tree import Node
 from ledgence.local._operate._workflows import operation_table
 from ledgence.local._replay import History
@@ -38,7 +38,6 @@ from ledgence.local._target import find_target
 
 __all__ = ["Options", "run"]
 
-_SCOPE = Scope("local", "default")
 _DEFAULT_VERSION = "dev"
 
 
@@ -93,7 +92,7 @@ def _session(options: Options) -> Generator[Session]:
             path = Path(stack.enter_context(made)) / "local.db"
         else:
             path = Path(options.store)
-        place = Place(store=path, scope=_SCOPE)
+        place = Place(store=path, scope=DEFAULT_SCOPE)
         yield stack.enter_context(Session(place, create=True))
 
 
@@ -197,7 +196,7 @@ class _Runs:
 
     def _start(self, data: object) -> Found:
         options: SubmitOptions = {"key": f"run-{uuid.uuid4()}"}
-        request = submission(_SCOPE, self._program, data, options)
+        request = submission(DEFAULT_SCOPE, self._program, data, options)
         reply = self._session.engine.submit_workflow(request)
         return Found("workflow", reply["workflow_id"])
 
@@ -211,6 +210,9 @@ class _Runs:
             self._count(ExitCode.WAITING)
             self._say_waits(tree)
             awaits = [one.to_json() for one in tree.waits]
+            if self._options.store is None:
+                # Nobody can reach a store that goes with the command.
+                awaits = [{**one, "release": None} for one in awaits]
             self._console.result({**head, "status": "waiting", "awaits": awaits})
         elif outcome["kind"] == "succeeded":
             self._count(ExitCode.SUCCESS)
@@ -230,7 +232,7 @@ class _Runs:
             if store is None:
                 text += "; with --store FILE it is kept, and can be released"
             elif one.release is not None:
-                text += f"\n  {one.release} --store {store}"
+                text += f"\n  {one.release}"
             self._console.note(text)
 
     def _report(self, head: dict[str, Any], error: LocalError) -> None:

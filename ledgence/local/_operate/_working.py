@@ -44,7 +44,7 @@ def work(text: str | None, given: dict[str, Any]) -> NoReturn:
             contextlib.closing(display),
             hosting(session, drive, display) as hosted,
         ):
-            idle(session, hosted, token, stay=given["stay"])
+            idle(session, hosted, display, token, stay=given["stay"])
         return _rest(session)
 
     on_store(given, everything if text is None else one)
