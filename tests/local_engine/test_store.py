@@ -191,6 +191,24 @@ def test_what_cannot_be_opened_is_refused(path, make):
     assert caught.value.details["path"] == str(path)
 
 
+@pytest.mark.parametrize(
+    "take_away",
+    [
+        pytest.param(Path.unlink, id="removed"),
+        pytest.param(lambda path: path.rename(path.with_name("other")), id="moved"),
+        pytest.param(lambda path: path.with_name("n").rename(path), id="replaced"),
+    ],
+)
+def test_nothing_is_acknowledged_once_the_file_was_taken_away(path, take_away):
+    with SqliteStore(path) as store:
+        world = World(store)
+        world.submit()
+        path.with_name("n").touch()
+        take_away(path)
+        with pytest.raises(Unavailable):
+            world.submit()
+
+
 def test_two_openers_share_one_file(path):
     with SqliteStore(path) as one, SqliteStore(path) as two:
         host, other = World(one), World(two, prefix="other-")

@@ -85,6 +85,7 @@ class SqliteStore:
                 self._enter_wal()
                 self._db.execute("PRAGMA synchronous = FULL")
             self._migrate(migrations)
+            self._file = None if self.path is None else _identity(self.path)
         except BaseException:
             self._db.close()
             raise
@@ -153,10 +154,21 @@ class SqliteStore:
 
         Raises:
             Unavailable: Another process kept the store busy, or it cannot be written;
-                after that the outcome of the last transaction is not known.
+                after that the outcome of the last transaction is not known. Or its
+                file was taken away, and nothing more is kept.
         """
         with self._guarded(), self._transaction("IMMEDIATE"):
             yield SqliteRows(self._db)
+            self._require_there()
+
+    def _require_there(self) -> None:
+        """Refuse to keep anything in a file that has no name any more."""
+        if self.path is not None and _identity(self.path) != self._file:
+            raise Unavailable(
+                "the store's file was moved, removed or replaced",
+                details={"path": str(self.path)},
+                hint="nothing is kept any more; close the store and open it again",
+            )
 
     @contextmanager
     def reading(self) -> Generator[SqliteRows]:
@@ -200,3 +212,11 @@ class SqliteStore:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
