@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
@@ -21,4 +22,8 @@ def main() -> None:
             " pip install 'ledgence-worker[local]'\n"
         )
         sys.exit(2)
+    for stream in (sys.stdout, sys.stderr):
+        # Values are UTF-8 whatever the locale, as `run` writes them.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     cli(prog_name="ledgence-local")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+from collections.abc import Generator
 from typing import Any
 
 import click
@@ -36,17 +39,42 @@ Group.group_class = Group
 class Root(Group):
     """The outermost group, with the exit codes of a command that was cut short."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C is exit code 130, not click's 1."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise click.exceptions.Exit(exit_code_of_signal(None)) from None
-        except BrokenPipeError:
-            from ledgence.local._streams import forget_stdout  # noqa: PLC0415 - rare
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line; its help may be cut short, too."""
+        with _uncut():
+            return super().make_context(*args, **extra)
 
-            forget_stdout()
-            raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from None
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _uncut():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _uncut() -> Generator[None]:
+    """Give a cut the exit code that is documented; click's would be 1."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(exit_code_of_signal(None)) from None
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        raise click.exceptions.Exit(_lost_output(error)) from None
+
+
+# What a write to standard output may fail with, whoever writes.
+_UNWRITABLE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _lost_output(error: OSError) -> int:
+    from ledgence.local._streams import forget_stdout  # noqa: PLC0415 - rare
+
+    forget_stdout()
+    if error.errno != errno.EPIPE:
+        reason = error.strerror
+        click.echo(f"ledgence-local: output cannot be written: {reason}", err=True)
+    return ExitCode.BROKEN_PIPE
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: object) -> None:
