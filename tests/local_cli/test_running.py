@@ -316,32 +316,51 @@ def test_check_tells_what_does_not_register(ledgence, tmp_path, source, code, sa
 # Being stopped.
 
 
-def test_ctrl_c_leaves_the_run_in_the_store(ledgence, tmp_path):
-    source = """
-    import os, sys, time
-    def handle(event):
-        if not os.path.exists(event["data"]):
-            print("sleeping", flush=True)
-            time.sleep(600)
-        return "done"
-    """
-    target = f"{write_program(tmp_path, source)}:handle"
-    mark = tmp_path / "mark"
-    words = ("task", "submit", target, "--data", json.dumps(str(mark)))
-    more = ("--json", "--retry-delay", "0")
-    process = start_cli(*words, *more, cwd=tmp_path, env=environment())
-    try:
-        assert any(b"sleeping" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
-        out, err = process.stdout.read(), process.stderr.read().decode()
-        assert process.wait(PATIENCE) == 130
-    finally:
+@pytest.fixture
+def started(tmp_path):
+    """Starts a command in the test's directory and makes sure that it ends."""
+    made = []
+
+    def start(*words):
+        process = start_cli(*words, cwd=tmp_path, env=environment())
+        made.append(process)
+        return process
+
+    yield start
+    for process in made:
         process.kill()
         process.wait(PATIENCE)
         for stream in (process.stdin, process.stdout, process.stderr):
             stream.close()
-    assert out == b""
+
+
+SLEEPER = """
+import os, sys, time
+def handle(event):
+    if not os.path.exists(event["data"]):
+        print("sleeping", flush=True)
+        time.sleep(600)
+    return "done"
+"""
+
+
+def interrupt(process, said):
+    """Send Ctrl-C once the program has said something; return both streams."""
+    assert any(said in line for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.stdout.read(), process.stderr.read().decode()
+    assert process.wait(PATIENCE) == 130
     assert "Traceback" not in err
+    return out.decode(), err
+
+
+def test_ctrl_c_leaves_the_run_in_the_store(ledgence, tmp_path, started):
+    target = f"{write_program(tmp_path, SLEEPER)}:handle"
+    mark = tmp_path / "mark"
+    words = ("task", "submit", target, "--data", json.dumps(str(mark)))
+    process = started(*words, "--json", "--retry-delay", "0")
+    out, err = interrupt(process, b"sleeping")
+    assert out == ""
     (command,) = [line for line in err.splitlines() if "it goes on with" in line]
     mark.touch()
     words = command.partition("ledgence-local work ")[2]
@@ -349,19 +368,48 @@ def test_ctrl_c_leaves_the_run_in_the_store(ledgence, tmp_path):
     assert done.results[0]["outcome"]["output"] == "done"
 
 
-def test_work_stays_until_it_is_interrupted(ledgence, tmp_path, echo):
+def test_ctrl_c_in_a_whole_workflow_reports_the_event_under_way(tmp_path, started):
+    path = write_program(tmp_path, SLEEPER)
+    (tmp_path / "events.jsonl").write_text('"x"\n"y"\n')
+    events = ("--events", tmp_path / "events.jsonl")
+    process = started("run", f"{path}:handle", "--workflow", *events)
+    out, err = interrupt(process, b"sleeping")
+    (result,) = map(json.loads, out.splitlines())
+    assert (result["line"], result["status"]) == (1, "interrupted")
+    assert "1 runs: 0 succeeded, 1 did not" in err
+
+
+def test_a_killed_command_costs_an_attempt_and_nothing_else(
+    ledgence, tmp_path, started
+):
+    target = f"{write_program(tmp_path, SLEEPER)}:handle"
+    mark = tmp_path / "mark"
+    words = ("task", "submit", target, "--data", json.dumps(str(mark)))
+    process = started(*words, "--retry-delay", "0")
+    assert any(b"sleeping" in line for line in process.stderr)
+    process.kill()
+    process.wait(PATIENCE)
+    mark.touch()
+    assert ledgence("work", "--quiet").code == 0
+    (result,) = ledgence("task", "result", "last", "--json").results
+    assert result["outcome"]["output"] == "done"
+    assert result["task"]["attempt_count"] == 2
+
+
+def test_work_stays_until_it_is_interrupted(ledgence, echo, started):
     words = ("task", "submit", echo, "--json")
     ledgence(*words, "--no-run")
-    process = start_cli("work", "--stay", cwd=tmp_path, env=environment())
-    try:
-        assert any(b"seen None" in line for line in process.stderr)
-        done = ledgence(*words, "--data", "7")
-        assert f"process id {process.pid} runs it" in done.err
-        assert any(b"seen 7" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
-    finally:
-        process.kill()
-        process.wait(PATIENCE)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()
+    process = started("work", "--stay")
+    assert any(b"seen None" in line for line in process.stderr)
+    done = ledgence(*words, "--data", "7")
+    assert f"process id {process.pid} runs it" in done.err
+    interrupt(process, b"seen 7")
+
+
+def test_a_reader_that_leaves_a_table_ends_the_command_quietly(ledgence, echo, started):
+    for _ in range(2):
+        ledgence("task", "submit", echo, "--no-run")
+    process = started("task", "list")
+    process.stdout.close()
+    err = process.stderr.read()
+    assert (process.wait(PATIENCE), err) == (141, b"")

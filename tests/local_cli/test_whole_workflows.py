@@ -220,6 +220,10 @@ def test_verbose_shows_the_frames(flow):
         (("--program", "a=b"), "--program needs --workflow"),
         (("--skip-time",), "--skip-time needs --workflow"),
         (("--store", "x"), "--store needs --workflow"),
+        (
+            ("--workflow", "--skip-time", "--store", "x"),
+            "--store does not go with --skip-time",
+        ),
         (("--workflow", "--program", "nothing.py:x"), "target_not_found"),
         (("--workflow", "--data", "{"), "data_syntax"),
     ],

@@ -128,6 +128,9 @@ def _run_workflows(given: dict[str, Any]) -> int:
     if given["protocol"] not in (None, "3"):
         raise click.UsageError("--workflow needs protocol 3.")
     _forbid(given, ("observe", "start_timeout", "runner"), "--workflow")
+    if given["skip_time"]:
+        # The clock of the store would be ahead for good.
+        _forbid(given, ("store",), "--skip-time")
     names = (
         *("target", "data", "events", "programs", "skip_time", "store", "table"),
         *("timeout", "python", "pretty", "verbose"),

@@ -149,7 +149,7 @@ class _Runs:
                     self._runs += 1
                     self._one(hosted, display, item)
         except Interrupted as stop:
-            self._console.stop()
+            self._console.stop()  # also when no event was under way
             self._code = exit_code_of_signal(stop.signal)
         finally:
             display.close()
@@ -184,6 +184,7 @@ class _Runs:
             )
         except Interrupted:
             display.close()
+            self._console.stop()
             stopped = {"kind": "cancelled", "message": "the run was stopped"}
             self._console.result({**head, "status": "interrupted", "error": stopped})
             raise
