@@ -5,7 +5,7 @@ import time
 import pytest
 
 from ledgence.local import LocalHost, RunFailed, WaitExpired
-from ledgence.local._engine import Conflict, NotFound
+from ledgence.local._engine import Conflict, InvalidInput, NotFound
 from ledgence.local._errors import TargetError
 from ledgence.local._host import HostError
 from tests.support.local_host import Heard, write
@@ -199,9 +199,49 @@ def test_an_approval_expires_in_skipped_time(host):
 
 def test_what_nobody_asked_for_cannot_be_decided(host):
     run = start(host, "event")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as caught:
         host.decide_approval(run, "may", "approve")
+    assert caught.value.hint == "it waits for event 'go'"
     host.cancel(run)
+
+
+def test_events_and_approvals_are_for_workflows(host):
+    task = host.submit_task("echo")
+    with pytest.raises(InvalidInput, match="no workflow"):
+        host.send_event(task, "go")
+    with pytest.raises(InvalidInput, match="no workflow"):
+        host.decide_approval(task, "may", "approve")
+
+
+def test_options_are_checked(host):
+    with pytest.raises(InvalidInput) as caught:
+        host.submit_task("echo", retry_polcy=1)
+    assert caught.value.hint == "did you mean retry_policy?"
+    with pytest.raises(InvalidInput) as caught:
+        host.submit_task("echo", key="")
+    assert caught.value.details["path"] == "$.idempotency_key"
+    with pytest.raises(InvalidInput) as caught:
+        host.submit_task("echo", retry_policy={"max_attempts": 0, "retry_delay_ms": 0})
+    assert caught.value.details["path"] == "$.input.retry_policy.max_attempts"
+    assert host.run_task("echo", 1, key=None, attempt_timeout_ms=60_000) == 1
+
+
+@pytest.mark.parametrize(("nap", "waits"), [(4_999, True), (5_001, False)])
+def test_a_retry_is_waited_for_unless_a_wait_would_end_first(host, nap, waits):
+    sleeper = start(host, "sleep", ms=nap)
+    host.wait_until_waiting(sleeper)
+    before = host.now_ms
+    run = start(host, "raise")
+    awaited = host.wait_until_waiting(run)
+    if waits:
+        assert [(one.kind, one.in_ms) for one in awaited] == [("retry", 5_000)]
+        assert "always" in awaited[0].detail
+        assert host.now_ms == before
+    else:
+        assert [one.kind for one in awaited] == ["retry"]
+        assert host.now_ms == before + 5_000
+    host.cancel(run)
+    host.cancel(sleeper)
 
 
 def test_a_single_file_stands_for_every_version(host):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ledgence.local import LocalHost, RunFailed
-from tests.support.local_host import Heard, advance_past, write
+from ledgence.local._engine import Engine
+from tests.support.local_host import Heard, advance_past, attempts_of, write
 from tests.support.runner import await_true
 
 PROGRAM = """
@@ -210,3 +211,21 @@ def test_closing_stops_what_runs_and_reports_it(target, heard, tmp_path):
         assert attempt["state"] == "failed"
         assert attempt["quiescence"] == "confirmed"
         host.cancel(run)
+
+
+def test_a_task_that_is_cancelled_before_its_program_runs_does_not_run(
+    host, heard, monkeypatch
+):
+    plain = Engine.dispatch
+
+    def cancel_first(engine, owner):
+        request = {"scope": host._core.scope.to_json(), "task_id": owner.task_id}
+        engine.cancel_task(request)
+        return plain(engine, owner)
+
+    monkeypatch.setattr(Engine, "dispatch", cancel_first)
+    run = host.submit_task("p", {"do": "print"})
+    assert host.result(run).state == "cancelled"
+    assert heard.outputs == []
+    (attempt,) = attempts_of(host, run.id)
+    assert not attempt["execution_may_have_started"]

@@ -84,10 +84,11 @@ def test_a_host_goes_on_where_another_has_stopped(path, target):
         assert host.result(run).output == 5
 
 
-def test_attempts_of_a_killed_host_are_lost_and_tried_again(path, target):
+def test_attempts_of_a_killed_host_are_lost_and_tried_again(path, target, tmp_path):
     victim = subprocess.Popen(
         [sys.executable, "-c", VICTIM, str(path), target],
         cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -24,16 +24,18 @@ def broken(*arguments, **options):
 
 
 @pytest.mark.parametrize(
-    "place", [(Executor, "run"), (Pump, "work")], ids=["slot", "pump"]
+    ("place", "queue"),
+    # A task that no slot takes, so that nothing but the error ends the wait.
+    [((Executor, "run"), "served"), ((Pump, "work"), "other")],
+    ids=["slot", "pump"],
 )
-def test_an_error_of_our_own_reaches_whoever_waits(monkeypatch, place):
-    with LocalHost(listener=Heard()) as host:
+def test_an_error_of_our_own_reaches_whoever_waits(monkeypatch, place, queue):
+    with LocalHost(listener=Heard(), queues=["served"]) as host:
         host.stub("p", 1)
-        host.run_task("p")
+        host.run_task("p", queue="served")
         monkeypatch.setattr(*place, broken)
-        run = host.submit_task("p")
         with pytest.raises(HostError) as caught:
-            host.result(run)
+            host.run_task("p", queue=queue)
         assert caught.value.code == "host_broken"
         assert caught.value.__cause__ is BUG
         with pytest.raises(HostError):

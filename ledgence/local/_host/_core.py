@@ -20,8 +20,10 @@ from ledgence.local._engine import (
     Effects,
     Engine,
     Inspection,
+    InvalidInput,
     NotFound,
     Program,
+    Schedule,
     Scope,
     random_id,
 )
@@ -275,6 +277,7 @@ class Core:
 
     def send_event(self, run: Run, key: str, event: object) -> dict[str, Any]:
         """Send an event to a workflow."""
+        _need_workflow(run)
         request = run.request(self.scope.to_json(), key=key, event=event)
         return self.opened.engine.send_event(request)
 
@@ -353,6 +356,7 @@ class Core:
 
     def asked(self, run: Run, key: str) -> Watch:
         """Begin to wait for a request for approval; its snapshot is the answer."""
+        _need_workflow(run)
 
         def look() -> dict[str, Any] | None:
             # Looked at first: what has been asked by then is seen afterwards.
@@ -360,17 +364,25 @@ class Core:
             request = run.request(self.scope.to_json(), key=key)
             try:
                 return self.opened.look.approval(request)
-            except NotFound:
+            except NotFound as error:
                 if nothing_comes:
-                    raise
+                    raise self._unasked(run, error) from error
                 return None
 
         return self.watch(Watch(None, look, "retries"))
 
+    def _unasked(self, run: Run, error: NotFound) -> NotFound:
+        """Return the error for a request that the workflow does not make."""
+        waits = [f"{one.kind} {one.key!r}" for one in self.awaited(run) if one.key]
+        return NotFound(
+            error.summary,
+            details={"workflow": run.id, "state": self.status(run)["state"]},
+            hint=f"it waits for {', '.join(waits)}" if waits else None,
+        )
+
     def _waits(self, run: Run) -> list[Awaited] | None:
         look, request = self.opened.look, run.request(self.scope.to_json())
-        schedule = self.opened.engine.schedule()
-        if is_idle(schedule) and schedule.due.queued is None:
+        if self._only_time_helps(self.opened.engine.schedule()):
             return self.awaited(run)
         if run.kind == "workflow":
             if look.workflow(request)["external_wait"] is not None:
@@ -379,6 +391,19 @@ class Core:
         else:
             over = look.task_status(request)["terminal_at"] is not None
         return [] if over else None
+
+    @staticmethod
+    def _only_time_helps(schedule: Schedule) -> bool:
+        """Tell whether the host is idle, and no retry is the next to come.
+
+        A retry is not waited for where it would let a wait of somebody end.
+        """
+        due = schedule.due
+        if not is_idle(schedule):
+            return False
+        if due.queued is None:
+            return True
+        return due.background is not None and due.background <= due.queued
 
     def watch(self, watch: Watch) -> Watch:
         """Begin to watch."""
@@ -427,3 +452,8 @@ class _Opened:
     look: Inspection
     slots: Slots
     pump: Pump
+
+
+def _need_workflow(run: Run) -> None:
+    if run.kind != "workflow":
+        raise InvalidInput(f"{run} is no workflow: events and approvals are theirs")

@@ -65,16 +65,16 @@ def submission(
     scope: Scope, program: Program, data: object, options: SubmitOptions
 ) -> JsonObject:
     """Return the request of http-api.md, sections 4.1 and 5.1."""
+    # None stands for the absence of an option.
+    given = {name: one for name, one in options.items() if one is not None}
     taken: JsonObject = {
         **scope.to_json(),
-        "queue": options.get("queue", DEFAULT_QUEUE),
+        "queue": given.get("queue", DEFAULT_QUEUE),
         "program": program.to_json(),
         "data": data,
     }
-    given: JsonObject = {**options}
     taken |= {name: given[name] for name in _OPTIONAL if name in given}
-    key = options.get("key")
-    return {"idempotency_key": _fresh(key), "input": taken}
+    return {"idempotency_key": _fresh(options.get("key")), "input": taken}
 
 
 def check_options(options: SubmitOptions) -> None:
