@@ -7,7 +7,7 @@ import pytest
 
 from ledgence.local import HostError, LocalHost
 from ledgence.local._engine import Engine, InvalidInput, Unavailable
-from ledgence.local._host import _core
+from ledgence.local._host import _lifecycle
 from ledgence.local._host._execution import Executor
 from ledgence.local._host._pump import Pump
 from ledgence.local._packages import build_package
@@ -166,7 +166,7 @@ def test_closing_does_not_wait_for_ever_for_a_stub(monkeypatch):
         here.set()
         go.wait(PATIENCE)
 
-    monkeypatch.setattr(_core, "_CLOSING_SECONDS", 0.05)
+    monkeypatch.setattr(_lifecycle, "_CLOSING_SECONDS", 0.05)
     with LocalHost(listener=heard) as host:
         host.stub("p", stub)
         host.submit_task("p")

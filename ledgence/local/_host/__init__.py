@@ -5,8 +5,8 @@ processes that are kept warm (``_pool``) and what they say (``_output``,
 ``_listener``); one attempt from claim to report (``_execution``, ``_active``); the
 threads that carry attempts out (``_slots``) and the one that lets time pass
 (``_pump``, ``_time``); who awaits what (``_watches``); all of it in one piece
-(``_core``); and its two public faces, ``_plain`` and ``_async``, which differ in how
-they wait and in nothing else.
+(``_lifecycle``) and what can be asked of it (``_core``); and its two public faces,
+``_plain`` and ``_async``, which differ in how they wait and in nothing else.
 
 Threads. The engine is synchronous and takes one transaction at a time. Its listener
 tells each commit to the pump (``Pump.heard``) in the thread that made it: that stops

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from ledgence.local._engine import Scope
 from ledgence.local._host._catalogue import Source
-from ledgence.local._host._core import DEFAULT_SCOPE, Core, Options
+from ledgence.local._host._core import Core
 from ledgence.local._host._crashes import Crash, CrashPoint
+from ledgence.local._host._lifecycle import DEFAULT_SCOPE, Options
 from ledgence.local._host._listener import HostListener
 from ledgence.local._host._plain import PlainHost
 from ledgence.local._host._requests import (
