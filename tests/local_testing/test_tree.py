@@ -3,6 +3,7 @@
 import pytest
 
 from ledgence.local import HostListener, LocalHost
+from ledgence.local._engine import Unavailable
 from ledgence.local._testing._tree import open_runs
 
 
@@ -48,6 +49,15 @@ def test_a_host_that_is_closed_tells_nothing(host):
     with host:
         pass
     assert open_runs(host) == ""
+
+
+def test_a_store_that_cannot_be_read_does_not_spoil_the_report(host, monkeypatch):
+    def broken(request):
+        raise Unavailable("the store cannot be read")
+
+    with host:
+        monkeypatch.setattr(host._core.opened.look, "list_workflows", broken)
+        assert open_runs(host) == "the store cannot be read [unavailable]"
 
 
 def test_a_host_that_has_stopped_says_why(host):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ledgence.local._engine import Inspection
-from ledgence.local._host import HostError, LocalHost, Run
+from ledgence.local._errors import LocalError
+from ledgence.local._host import LocalHost, Run
 from ledgence.local._host._core import Core
 
 __all__ = ["open_runs"]
@@ -22,13 +23,16 @@ _OPEN = {
 
 def open_runs(host: LocalHost) -> str:
     """Return a line for each run that is not over, and below it what it waits for."""
-    core = host._core  # noqa: SLF001 # a room of the same house
     try:
-        look = core.opened.look
-    except HostError as error:
+        return _open_runs(host._core)  # noqa: SLF001 # a room of the same house
+    except LocalError as error:
+        # A report must not fail because of what it reports.
         return "" if error.code == "host_closed" else str(error)
+
+
+def _open_runs(core: Core) -> str:
     lines: list[str] = []
-    for run, state in _runs(look, core.scope.to_json()):
+    for run, state in _runs(core.opened.look, core.scope.to_json()):
         if len(lines) >= _SHOWN:
             return "\n".join([*lines, "..."])
         lines += _tree(core, run, state)
