@@ -11,6 +11,8 @@ import pytest
 from tests.support.plugin_project import PASSED, run_project
 
 TESTS = """
+from pathlib import Path
+
 def test_plain(ledgence_host):
     host = ledgence_host
     sent = []
@@ -108,6 +110,15 @@ def test_changed(ledgence_host):
     ledgence_host.cancel(run)
 
 
+def test_removed(ledgence_host, tmp_path):
+    file = tmp_path / "gone.py"
+    file.write_text(Path("moody.py").read_text())
+    ledgence_host.add_program("gone", f"{file}:handle")
+    run = ledgence_host.start_workflow("gone", "step")
+    assert ledgence_host.result(run).succeeded
+    file.unlink()
+
+
 def test_stubbed(ledgence_host):
     ledgence_host.stub("flow", 7)
     assert ledgence_host.result(ledgence_host.start_workflow("flow")).unwrap() == 7
@@ -160,6 +171,7 @@ WORKING = [
     "test_moody_unseen",
     "test_surroundings",
     "test_changed",
+    "test_removed",
     "test_stubbed",
     "test_in_process",
     "test_moody[decision]",

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ledgence.local._engine import Descriptor, Program
+from ledgence.local._errors import LocalError
 from ledgence.local._host import LocalHost
 from ledgence.local._host._core import Core
 from ledgence.local._launch import Launch
@@ -73,12 +74,15 @@ def _workflows(core: Core) -> Iterator[History]:
 def _launch(core: Core, run: dict[str, Any]) -> Launch | None:
     """Return how the program of a run is started.
 
-    None for a stub, and for a program that the test has changed meanwhile.
+    None for a stub, and for a program that the test has changed or removed meanwhile.
     """
     shown = run["descriptor"]
     program = Program(shown["program"]["id"], shown["program"]["version"])
     descriptor = Descriptor(program, shown["digest"], shown["size"])
     if core.catalogue.stub_of(descriptor) is not None:
         return None
-    digest, launch = core.catalogue.launch(descriptor)
+    try:
+        digest, launch = core.catalogue.launch(descriptor)
+    except (LocalError, OSError):
+        return None
     return launch if digest == descriptor.digest else None
