@@ -150,15 +150,28 @@ def test_on_a_terminal_a_workflow_is_shown_as_a_tree():
 # Start-up and completion.
 
 
-def test_help_loads_neither_the_engine_nor_the_display():
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        pytest.param(
+            ["workflow", "start", "--help"],
+            ["rich", "sqlite3", "ledgence.local._engine", "ledgence.local._host"],
+            id="help",
+        ),
+        pytest.param(
+            ["task", "list", "--json", "--store", "none"],
+            ["rich", "ledgence.local._host", "ledgence.local._packages"],
+            id="question",
+        ),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(words, heavy):
     code = (
         "import sys\n"
         "from ledgence.local._commands import cli\n"
-        "try: cli.main(['workflow', 'start', '--help'])\n"
+        f"try: cli.main({words})\n"
         "except SystemExit: pass\n"
-        "rooms = [f'ledgence.local.{name}' for name in ('_engine', '_host')]\n"
-        "heavy = ['rich', 'sqlite3', *rooms]\n"
-        "sys.exit(', '.join(name for name in heavy if name in sys.modules) or 0)\n"
+        f"print(', '.join(name for name in {heavy} if name in sys.modules))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -168,7 +181,8 @@ def test_help_loads_neither_the_engine_nor_the_display():
         text=True,
         timeout=PATIENCE,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == ""
 
 
 @pytest.fixture

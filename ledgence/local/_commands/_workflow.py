@@ -76,9 +76,9 @@ def show(workflow_id: str, **given: Any) -> NoReturn:
 
     WORKFLOW is an id, the beginning of one, or `last`.
     """
-    from ledgence.local._operate import _call, _workflows  # noqa: PLC0415 - as above
+    from ledgence.local._operate import _call, _overview  # noqa: PLC0415 - as above
 
-    _call.on_store(given, lambda session: _workflows.show(session, workflow_id))
+    _call.on_store(given, lambda session: _overview.show(session, workflow_id))
 
 
 @workflow.command("events")

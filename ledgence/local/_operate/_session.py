@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ledgence.local._engine import Engine, Inspection, Scope
-from ledgence.local._operate._links import Links
-from ledgence.local._packages import ProgramStore
 from ledgence.local._store import SqliteStore, StoreError
+
+if TYPE_CHECKING:
+    from ledgence.local._operate._links import Links
+    from ledgence.local._packages import ProgramStore
 
 __all__ = ["DEFAULT_SCOPE", "DEFAULT_STORE", "Place", "Session", "programs_beside"]
 
@@ -83,18 +85,24 @@ class Session:
     @cached_property
     def programs(self) -> ProgramStore:
         """The published programs beside the store."""
+        # Imported here, as below: most questions need no programs.
+        from ledgence.local._packages import ProgramStore  # noqa: PLC0415
+
         return ProgramStore(programs_beside(self.place.store))
 
     @cached_property
     def links(self) -> Links:
         """The linked programs."""
+        from ledgence.local._operate._links import Links  # noqa: PLC0415 - as above
+
         return Links(self.programs)
 
     @cached_property
     def engine(self) -> Engine:
         """Records commands; nothing is run by it."""
-        # Imported here: most questions need no programs.
-        from ledgence.local._operate._programs import Bindable  # noqa: PLC0415
+        from ledgence.local._operate._programs import (  # noqa: PLC0415 - as above
+            Bindable,
+        )
 
         return Engine(self.store, Bindable(self.programs, self.links))
 

@@ -26,10 +26,10 @@ from ledgence.local._operate._display import Display, open_display
 from ledgence.local._operate._drive import Drive, Hosted, hosting, settle
 from ledgence.local._operate._find import Found
 from ledgence.local._operate._links import parse_link
+from ledgence.local._operate._overview import operation_table
 from ledgence.local._operate._programs import link_all
 from ledgence.local._operate._session import DEFAULT_SCOPE, Place, Session
 from ledgence.local._operate._tree import Node
-from ledgence.local._operate._workflows import operation_table
 from ledgence.local._replay import History
 from ledgence.local._run import complain, open_inputs
 from ledgence.local._signals import SignalWatch
