@@ -69,3 +69,14 @@ def test_an_archive_that_is_hostile_is_exit_2(ledgence, tmp_path):
 
 def test_an_archive_that_cannot_be_written_is_told(ledgence, shop):
     assert ledgence("program", "package", shop, "-o", "no/x.zip").code == 2
+
+
+def test_an_archive_is_not_put_where_it_would_be_packed(ledgence, shop, monkeypatch):
+    monkeypatch.chdir(shop)
+    done = ledgence("program", "package", ".")
+    assert done.code == 2
+    assert "-o ../p-1.zip" in done.err
+    assert not (shop / "p-1.zip").exists()
+    (shop / ".dist").mkdir()
+    assert ledgence("program", "package", ".", "-o", ".dist/p.zip").code == 0
+    assert ledgence("program", "package", ".", "-o", "../p.zip").code == 0

@@ -113,6 +113,18 @@ def test_what_is_private_or_derived_is_left_out_and_told(tmp_path):
     }
 
 
+def test_the_store_of_a_host_is_no_part_of_the_program(tmp_path):
+    from ledgence.local._store import HostLock, SqliteStore
+
+    root = write_tree(tmp_path, {"web-host": "", "web": "no database"})
+    before = build_package(root).entries
+    with SqliteStore(root / "my.db"), HostLock(root / "my.db", "host_1"):
+        (root / "my.db.programs").mkdir()
+        package = build_package(root)
+    assert package.entries == before
+    assert {"my.db", "my.db-host", "my.db.programs"} <= set(package.skipped)
+
+
 @pytest.mark.parametrize("kind", ["file", "directory", "nothing"])
 def test_links_are_refused_wherever_they_point(tmp_path, kind):
     root = write_tree(tmp_path, {"d/x": ""})

@@ -31,9 +31,11 @@ def package(directory: str, given: dict[str, Any]) -> NoReturn:
     """Pack a program directory into a file."""
 
     def work() -> None:
-        built = build_package(_directory(directory))
+        root = _directory(directory)
+        built = build_package(root)
         manifest = built.manifest
         name = given["output"] or f"{manifest.program_id}-{manifest.version}.zip"
+        _check_place(root, name)
         try:
             Path(name).write_bytes(built.data)
         except OSError as error:
@@ -45,6 +47,21 @@ def package(directory: str, given: dict[str, Any]) -> NoReturn:
         _show(built, None, file=name, as_json=given["as_json"])
 
     call(work, as_json=given["as_json"])
+
+
+def _check_place(root: Path, name: str) -> None:
+    """Refuse an archive that would be a part of the program the next time."""
+    try:
+        inside = Path(name).resolve().relative_to(root.resolve())
+    except ValueError:
+        return
+    if not any(part.startswith(".") for part in inside.parts):
+        raise PackageError(
+            "the archive would lie inside the program, and be packed with it later",
+            code="package_source",
+            details={"path": name},
+            hint=f"give another place: -o ../{Path(name).name}",
+        )
 
 
 def publish(source: str, given: dict[str, Any]) -> NoReturn:

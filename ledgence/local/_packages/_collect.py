@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from ledgence.local._packages._names import Names, parts_of
 __all__ = ["Entry", "collect", "reserved"]
 
 _EXECUTE = 0o111
+_SQLITE = b"SQLite format 3\0"
+_STORE_ENDS = ("", "-host", "-wal", "-shm", "-journal", ".programs")
 _CACHES = frozenset(("__pycache__", "node_modules"))
 _BYTECODE = (".pyc", ".pyo")
 _SECRETS = frozenset(("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials"))
@@ -54,9 +57,11 @@ class _Walk:
     size: int = 0
 
     def visit(self, directory: Path, above: tuple[str, ...]) -> Iterator[Entry]:
-        for found in sorted(_listing(directory), key=lambda one: one.name):
+        listing = sorted(_listing(directory), key=lambda one: one.name)
+        stores = _stores(directory, {one.name for one in listing})
+        for found in listing:
             path = "/".join((*above, found.name))
-            if _is_skipped(found):
+            if found.name in stores or _is_skipped(found):
                 self.skipped.append(path)
                 continue
             entry = self._take(found, path)
@@ -108,8 +113,8 @@ class _Walk:
 def collect(root: Path, *, skipped: list[str] | None = None) -> list[Entry]:
     """Return what is packed of a directory, sorted by path, component by component.
 
-    Left out are hidden files, environments, caches, bytecode, credentials and private
-    SSH keys, with all that lies below them.
+    Left out are hidden files, environments, caches, bytecode, credentials, private SSH
+    keys and the stores of local hosts, with all that lies below them.
 
     Args:
         root: The program directory.
@@ -144,6 +149,19 @@ def _listing(directory: Path) -> list[os.DirEntry[str]]:
             return list(found)
     except OSError as error:
         raise _unreadable(directory, error) from error
+
+
+def _stores(directory: Path, names: set[str]) -> set[str]:
+    """Return what belongs to the store of a local host: it changes while it is used."""
+    found: set[str] = set()
+    for name in names:
+        store = name.removesuffix("-host")
+        if store == name or store not in names:
+            continue
+        with contextlib.suppress(OSError), (directory / store).open("rb") as file:
+            if file.read(len(_SQLITE)) == _SQLITE:
+                found |= {store + end for end in _STORE_ENDS}
+    return found
 
 
 def _is_skipped(found: os.DirEntry[str]) -> bool:

@@ -13,7 +13,6 @@ class PackageError(LocalError):
     ``package_source``, ``package_path``, ``package_link``, ``package_size``,
     ``package_reserved``: the files cannot be packed, or the archive's entries are not
     what the contract allows. ``package_archive``: no archive of the permitted kind.
-    ``package_identity``: the manifest names another program than was asked for.
     ``program_conflict``: other bytes are published under this id and version.
     ``program_damaged``: what the store keeps is not what was published.
     ``program_store``: the directory cannot be read or written.
