@@ -57,6 +57,13 @@ def test_a_tree_shows_activations_children_and_waits():
     ]
 
 
+def test_what_is_over_shows_no_more_than_its_end():
+    child = node(key="c", state="succeeded", ended_at=NOW, children=(task(),))
+    assert drawn(node(children=(child,)))[1:] == [
+        "└── c  workflow wf_01234567  succeeded  1 s"
+    ]
+
+
 def test_of_many_children_those_that_are_not_over_come_first():
     over = [task(n, state="succeeded", ended_at=NOW) for n in range(20)]
     lines = drawn(node(children=(*over, task(99))))

@@ -75,7 +75,9 @@ def _fill(tree: Tree, node: Node, now: int) -> None:
         tree.add(label)
     shown = sorted(node.children, key=lambda child: child.over)[:_CHILDREN]
     for child in shown:
-        _fill(tree.add(_label(child, now)), child, now)
+        branch = tree.add(_label(child, now))
+        if not child.over:
+            _fill(branch, child, now)
     hidden = Counter(child.state for child in node.children if child not in shown)
     if hidden:
         counts = ", ".join(f"{count} {state}" for state, count in hidden.items())
