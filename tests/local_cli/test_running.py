@@ -81,6 +81,7 @@ def test_a_submission_has_what_its_options_say(ledgence, echo):
     assert (taken["attempt_timeout_ms"], taken["queue"]) == (60_000, "q")
     assert taken["correlation_key"] == "c"
     assert ledgence("task", "submit", echo, "--attempt-timeout", "59").code == 2
+    assert ledgence("task", "submit", echo, "--key", "").code == 2
 
 
 def test_a_task_that_fails_is_exit_1(ledgence, tmp_path):
@@ -163,6 +164,7 @@ def test_S05_a_queued_task_runs_the_old_digest_after_a_refused_publication(
         ("nothing", "--program nothing="),
         ("echo@2@3", "did you mean echo?"),
         ("p@2", "did you mean p@1?"),
+        ("", "1 to 128 of a-z"),
         ("no.py:handle", "target_not_found"),
         ("echo.py:handel", "did you mean echo.py:handle?"),
     ],

@@ -94,8 +94,10 @@ def missing(programs: ProgramStore, links: Links, text: str) -> NotFound:
     options = same[:_SHOWN] or near(name, sorted({k.partition("@")[0] for k in known}))
     if options:
         hint = f"did you mean {' or '.join(options)}?"
+    elif is_slug(name):
+        hint = f"link it: --program {name}=path/to/program.py:function"
     else:
-        hint = f"link it: --program {name[:128]}=path/to/program.py:function"
+        hint = "the name of a program has 1 to 128 of a-z 0-9 . _ -"
     return NotFound(
         f"program {text[:256]} does not exist",
         details={"known": ", ".join(known[:_SHOWN]) or "none"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -110,8 +109,7 @@ def _submit(session: Session, how: Callable[[object], Given], request: Given) ->
 
 def _submission(session: Session, text: str, data: object, given: Given) -> Given:
     program = choose(session.programs, session.links, text)
-    options: SubmitOptions = {"key": given["key"] or f"cli-{uuid.uuid4()}"}
-    options["queue"] = given["queue"]
+    options: SubmitOptions = {"queue": given["queue"]}
     if given["correlation_key"] is not None:
         options["correlation_key"] = given["correlation_key"]
     attempts, delay = given["max_attempts"], given["retry_delay"]
@@ -123,7 +121,10 @@ def _submission(session: Session, text: str, data: object, given: Given) -> Give
         }
     if given["attempt_timeout"] is not None:
         options["attempt_timeout_ms"] = round(given["attempt_timeout"] * 1000)
-    return submission(session.place.scope, program, data, options)
+    request = submission(session.place.scope, program, data, options)
+    if given["key"] is not None:  # an empty one is refused, not replaced
+        request["idempotency_key"] = given["key"]
+    return request
 
 
 def send_event(text: str, key: str, given: Given) -> NoReturn:

@@ -18,6 +18,7 @@ from ledgence.local._replay._operations import Operation, operations_of
 
 __all__ = ["History", "well_formed"]
 
+_EXPORT = "export one: history.save(path), or `ledgence-local history export`"
 FORMAT: Final = "ledgence.history"
 VERSION: Final = 1
 _BODY = {"workflow": ("activations", "children"), "task": ("attempts",)}
@@ -62,7 +63,7 @@ class History:
                 f"the history cannot be read: {reason}",
                 code="history_unreadable",
                 details={"path": os.fspath(path)},
-                hint="export one with history.save(path)",
+                hint=_EXPORT,
             ) from error
         return cls(data)
 
@@ -232,5 +233,5 @@ def _refuse(expected: str, got: str) -> HistoryError:
         "this is no exported history",
         code="history_format",
         details={"expected": expected, "got": got},
-        hint="export one with history.save(path)",
+        hint=_EXPORT,
     )
