@@ -63,7 +63,13 @@ def find_target(text: str, *, protocol: int | None = None) -> Target:
     if not colon:
         path_text, function = text, ""
     path = Path(path_text)
-    if path.is_dir():
+    try:
+        directory, file = path.is_dir(), path.is_file()
+    except OSError as error:  # no such name can be
+        raise TargetError(
+            f"there is no {path_text[:200]}: {error.strerror}", code="target_not_found"
+        ) from error
+    if directory:
         if colon:
             raise TargetError(
                 f"{path_text} is a directory; its manifest names the handler",
@@ -71,7 +77,7 @@ def find_target(text: str, *, protocol: int | None = None) -> Target:
                 hint=f"give {path_text}, or {path_text}/program.py:{function}",
             )
         return _directory(path, protocol)
-    if not path.is_file():
+    if not file:
         raise _not_found(path, path_text)
     return _file(path, function, protocol)
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from ledgence.local._engine import Scope
+from ledgence.local._host._arguments import check_host, scope_of
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._core import Core
 from ledgence.local._host._crashes import Crash, CrashPoint
@@ -64,6 +64,7 @@ class LocalHost:
         listener: Hears what programs print and log; None prints it on standard error.
 
     Raises:
+        InvalidInput: An argument means nothing.
         StoreError: On entry: the file is no store, or another host runs its programs.
         TargetError: On entry: a program that was named cannot be run.
     """
@@ -84,9 +85,7 @@ class LocalHost:
         python: str | None = None,
         listener: HostListener | None = None,
     ) -> None:
-        if slots < 1:
-            raise ValueError(f"a host needs at least one slot, not {slots}")
-        self._options = Options(
+        options = Options(
             store=None if store is None else Path(store),
             programs=dict(programs or {}),
             slots=slots,
@@ -94,12 +93,13 @@ class LocalHost:
             in_process=in_process,
             fresh_processes=fresh_processes,
             crash=crash,
-            scope=DEFAULT_SCOPE if scope is None else Scope(*scope),
+            scope=DEFAULT_SCOPE if scope is None else scope_of(scope),
             queues=queues,
             wait_seconds=wait_seconds,
             python=python,
             listener=listener,
         )
+        self._options = check_host(options)
         self._core = Core(self._options)
         self._plain = PlainHost(self._core)
         self._threads: ThreadPoolExecutor | None = None
@@ -132,7 +132,7 @@ class LocalHost:
     async def _wait(
         self, run: Run, begin: Callable[[], Watch], patience: float | None
     ) -> Any:
-        seconds = self._options.wait_seconds if patience is None else patience
+        seconds = self._core.seconds(patience)
         watch = await self._call(begin)
         answer = asyncio.wrap_future(watch.future)
         try:

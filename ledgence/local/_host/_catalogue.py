@@ -22,7 +22,7 @@ from ledgence.local._host._linked import Fingerprint, fingerprint
 from ledgence.local._host._stubs import Stub
 from ledgence.local._launch import Launch, default_bootstrap
 from ledgence.local._target import Interpreter, Target, find_interpreter, find_target
-from ledgence.worker.workflow._fields import is_slug
+from ledgence.worker.workflow._fields import describe, is_slug
 
 if TYPE_CHECKING:
     from ledgence.local._packages import ProgramStore
@@ -270,11 +270,11 @@ def _slug(text: str) -> str:
     return slug[-_NAME_BYTES:]
 
 
-def _check_slug(what: str, text: str) -> None:
+def _check_slug(what: str, text: object) -> None:
     if not is_slug(text):
-        better = _slug(text)
+        better = _slug(text) if isinstance(text, str) else None
         raise TargetError(
-            f"{text[:80]!r} is no {what} of a program: 1 to 128 of a-z 0-9 . _ -",
+            f"{describe(text)} is no {what} of a program: 1 to 128 of a-z 0-9 . _ -",
             code="program_name",
             hint=f"for example {better!r}" if better else None,
         )

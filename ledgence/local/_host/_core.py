@@ -18,6 +18,7 @@ from ledgence.local._engine import (
     Schedule,
 )
 from ledgence.local._engine._check import integer
+from ledgence.local._host._arguments import seconds as checked
 from ledgence.local._host._awaited import awaited
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._lifecycle import Lifecycle
@@ -106,6 +107,7 @@ class Core(Lifecycle):
 
     def awaited(self, run: Run) -> list[Awaited]:
         """Return what a run waits for."""
+        self.status(run)  # an unknown run is refused here
         return awaited(self.opened.look, self.scope, run, self.now_ms())
 
     # Time.
@@ -239,6 +241,10 @@ class Core(Lifecycle):
     def patient(self) -> bool:
         """Whether a wait goes on past its bound: somebody may be at a breakpoint."""
         return self.options.in_process and bool(self._attempts.all())
+
+    def seconds(self, given: float | None) -> float:
+        """Return how long a wait lasts at most."""
+        return checked(self.options.wait_seconds if given is None else given)
 
     def expired(self, run: Run, seconds: float) -> WaitExpired:
         """Return the error for a run that was not over in time."""

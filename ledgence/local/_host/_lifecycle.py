@@ -30,7 +30,7 @@ from ledgence.local._host._slots import Slots
 from ledgence.local._host._time import HostTime, TimeMode
 from ledgence.local._host._watches import Watches
 from ledgence.local._launch import default_bootstrap
-from ledgence.local._store import HostLock, SqliteStore
+from ledgence.local._store import HostLock, SqliteStore, locate
 
 if TYPE_CHECKING:
     from ledgence.local._host._inprocess import InProcess
@@ -97,14 +97,14 @@ class Lifecycle:
             )
         with contextlib.ExitStack() as stack:
             for name, source in self.options.programs.items():
-                name_alone, _, version = name.partition("@")
-                self.catalogue.link(name_alone, source, version or None)
+                name_alone, at, version = name.partition("@")
+                self.catalogue.link(name_alone, source, version if at else None)
             path = self.options.store
             if path is None:
                 made = stack.enter_context(tempfile.TemporaryDirectory())
                 self.catalogue.directory = Path(made)
             else:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                locate(path, create=True)
                 self.catalogue.directory = path.with_name(f"{path.name}.programs")
             store = stack.enter_context(SqliteStore(path))
             stack.enter_context(HostLock(path, self.host_id))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ledgence.local._host._arguments import check_crash
 from ledgence.local._host._catalogue import Source
 from ledgence.local._host._core import Core
 from ledgence.local._host._crashes import Crash, CrashPoint
@@ -80,6 +81,7 @@ class PlainHost:
             crash: How many frames, counted over all runners of this host without
                 logs; or a callable that is asked at every frame; None kills no more.
         """
+        check_crash(crash)
         self._core.crashes.after(crash)
 
     @property
@@ -141,7 +143,7 @@ class PlainHost:
                 the call that releases each.
             NotFound: No such run.
         """
-        found, seconds = Run.of(run), self._seconds(timeout)
+        found, seconds = Run.of(run), self._core.seconds(timeout)
         outcome: Outcome = self._wait(found, self._core.over(found), seconds)
         return outcome
 
@@ -159,12 +161,9 @@ class PlainHost:
             WaitExpired: It was still busy when the time was up.
             NotFound: No such run.
         """
-        found, seconds = Run.of(run), self._seconds(timeout)
+        found, seconds = Run.of(run), self._core.seconds(timeout)
         waits: list[Awaited] = self._wait(found, self._core.waiting(found), seconds)
         return waits
-
-    def _seconds(self, timeout: float | None) -> float:
-        return self._core.options.wait_seconds if timeout is None else timeout
 
     def _wait(self, run: Run, watch: Watch, seconds: float) -> Any:
         try:
@@ -238,7 +237,7 @@ class PlainHost:
             Conflict: It was decided already, or another action is meant.
             ObsoleteOperation: The request is no longer open.
         """
-        found, seconds = Run.of(run), self._seconds(timeout)
+        found, seconds = Run.of(run), self._core.seconds(timeout)
         shown = self._wait(found, self._core.asked(found, key), seconds)
         command = approval_command(
             shown,

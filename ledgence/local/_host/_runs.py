@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ledgence.local._engine import InvalidInput
 from ledgence.local._errors import LocalError
+from ledgence.worker.workflow._fields import describe
 
 __all__ = ["Awaited", "HostError", "Outcome", "Run", "RunFailed", "WaitExpired"]
 
@@ -27,19 +29,20 @@ class Run:
     program: str = ""
 
     @classmethod
-    def of(cls, run: Run | str) -> Run:
+    def of(cls, run: object) -> Run:
         """Return the run with this id.
 
         Raises:
-            ValueError: The text is no id of a task or workflow.
+            InvalidInput: It is no id of a task or workflow.
         """
         if isinstance(run, Run):
             return run
-        if run.startswith("task_"):
+        if isinstance(run, str) and run.startswith("task_"):
             return cls(run, "task")
-        if run.startswith("wf_"):
+        if isinstance(run, str) and run.startswith("wf_"):
             return cls(run, "workflow")
-        raise ValueError(f"{run[:80]!r} is no id of a run: task_... or wf_...")
+        expected = "a Run, or the id of one: task_... or wf_..."
+        raise InvalidInput.at("$.run", expected, describe(run))
 
     def request(self, scope: dict[str, str], **more: object) -> dict[str, Any]:
         """Return the question about this run for the engine."""

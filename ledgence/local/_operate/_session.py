@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ledgence.local._engine import Engine, Inspection, Scope
-from ledgence.local._store import SqliteStore, StoreError
+from ledgence.local._store import SqliteStore, StoreError, locate
 
 if TYPE_CHECKING:
     from ledgence.local._operate._links import Links
@@ -69,9 +69,7 @@ class Session:
     def __init__(self, place: Place, *, create: bool = False) -> None:
         self.place = place
         self.as_json = place.as_json
-        if create:
-            _make(place.store.parent)
-        elif not place.store.exists():
+        if locate(place.store, create=create) is None:
             raise StoreError(
                 f"there is no store {place.store}",
                 code="store_not_found",
@@ -131,14 +129,3 @@ class Session:
 def programs_beside(store: Path) -> Path:
     """Return the directory of programs of a store file."""
     return store.with_name(f"{store.name}.programs")
-
-
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"the store's directory cannot be made: {error.strerror}",
-            code="store_unusable",
-            details={"path": str(directory)},
-        ) from error

@@ -8,6 +8,7 @@ it.
 """
 
 from ledgence.local._store._hostlock import HostLock
+from ledgence.local._store._place import locate
 from ledgence.local._store._sqlite import SqliteStore, StoreError
 
-__all__ = ["HostLock", "SqliteStore", "StoreError"]
+__all__ = ["HostLock", "SqliteStore", "StoreError", "locate"]

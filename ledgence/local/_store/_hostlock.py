@@ -37,7 +37,14 @@ class HostLock:
 
     @staticmethod
     def _take(path: Path, host_id: str) -> IO[str]:
-        file = path.open("a+", encoding="utf-8")
+        try:
+            file = path.open("a+", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"the host lock cannot be taken: {error.strerror}",
+                code="store_unusable",
+                details={"path": str(path)},
+            ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.truncate(0)
