@@ -73,7 +73,7 @@ def spelled(value: float | None, target: float | None = None) -> str:
     if value is None:
         return ""
     text = f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
-    return f"**{text}**" if target is not None and value > target else text
+    return f"**{text}**" if target is not None and float(text) > target else text
 
 
 def cells(runs: Runs, pythons: list[str], row: Row) -> list[str]:

@@ -100,6 +100,28 @@ def test_identities_are_encoded_once_per_invocation():
     in_invocation(twice)
 
 
+def test_a_bridge_that_comes_meanwhile_gives_the_ids_of_its_spans(monkeypatch):
+    class Bridge:
+        ids = iter([("t1", "s1"), None, ("t2", "s2")])
+
+        def span_ids(self):
+            return next(self.ids)
+
+    def ids_of(number):
+        frame = frame_of(record(f"number {number}"))
+        assert frame["invocation"]["event_id"] == "evt-1"
+        return frame.get("trace_id"), frame.get("span_id")
+
+    def all_of_them():
+        first = [ids_of(0), ids_of(1)]
+        monkeypatch.setattr(_process, "bridge", Bridge())
+        return first, [ids_of(2), ids_of(3), ids_of(4)]
+
+    first, later = in_invocation(all_of_them, carrier={"traceparent": TRACEPARENT})
+    assert first == [tuple(TRACEPARENT.split("-")[1:3])] * 2
+    assert later == [("t1", "s1"), (None, None), ("t2", "s2")]
+
+
 WORKFLOW = ("wf", "act", "parent", "root")
 
 

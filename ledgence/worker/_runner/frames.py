@@ -277,10 +277,11 @@ class Requests:
             raise ExchangeError("the reply does not have exactly its six members")
         result = expected["result"] = reply["result"]
         # By type, too: true and 1.0 are not 1.
-        if reply == expected and type(reply["v"]) is type(reply["id"]) is int:
-            return result
-        for name, value in expected.items():
-            found = reply.get(name)
-            if type(found) is not type(value) or found != value:
-                raise ExchangeError(f"the reply's {name} is not this request's")
+        if reply != expected or not type(reply["v"]) is type(reply["id"]) is int:
+            name = next(
+                name
+                for name, value in expected.items()
+                if type(reply.get(name)) is not type(value) or reply[name] != value
+            )
+            raise ExchangeError(f"the reply's {name} is not this request's")
         return result
