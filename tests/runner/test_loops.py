@@ -137,11 +137,42 @@ def test_a_debugged_loop_tells_what_is_slow(run, caplog):
     assert any("Executing" in text for text in caplog.messages)
 
 
-def test_a_closed_loop_takes_no_callback(waker):
+@pytest.mark.parametrize("left", ["nothing", "a callback", "an executor", "debug"])
+def test_a_closed_loop_takes_no_callback(waker, left):
     loop = new_loop(waker)
-    loop.close()
-    with pytest.raises(RuntimeError, match="closed"):
+    loop.set_debug(left == "debug")
+    if left == "a callback":
         loop.call_soon(int)
+    if left == "an executor":
+        loop.run_in_executor(None, int)
+    loop.close()
+    loop.close()
+    assert loop.is_closed()
+    assert waker.loop is None
+    assert loop._selector is None
+    assert loop._executor_shutdown_called
+    assert loop._default_executor is None
+    for call in (loop.call_soon, loop.call_soon_threadsafe):
+        with pytest.raises(RuntimeError, match="closed"):
+            call(int)
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.run_forever()
+
+
+def test_a_running_loop_cannot_be_closed(run):
+    async def main():
+        with pytest.raises(RuntimeError, match="running"):
+            asyncio.get_running_loop().close()
+
+    run(main())
+
+
+def test_closing_removes_the_signal_handlers_of_the_program(waker):
+    before = signal.getsignal(signal.SIGUSR1)
+    loop = new_loop(waker)
+    loop.add_signal_handler(signal.SIGUSR1, int)
+    loop.close()
+    assert signal.getsignal(signal.SIGUSR1) is before
 
 
 def test_a_cancelled_callback_does_not_run(run):

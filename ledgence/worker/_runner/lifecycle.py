@@ -51,10 +51,18 @@ def run(main: "Coroutine[Any, Any, T]", channel: "Channel", waker: "Waker") -> "
     loop = new_loop(waker)
     asyncio.set_event_loop(loop)
     try:
-        return _run_task(loop, loop.create_task(main))
+        return _run_task(loop, _new_task(loop, main))  # and keep no reference to it
     finally:
         if not channel.forked:
             _tear_down(loop)
+
+
+def _new_task(
+    loop: asyncio.AbstractEventLoop, main: "Coroutine[Any, Any, T]"
+) -> "asyncio.Task[T]":
+    if isinstance(loop, RunnerLoop):
+        return asyncio.Task(main, loop=loop)  # it is new: no task factory to ask
+    return loop.create_task(main)
 
 
 def _run_task(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[T]") -> "T":

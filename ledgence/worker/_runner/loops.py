@@ -311,6 +311,17 @@ class RunnerLoop(asyncio.SelectorEventLoop):
                 raise RuntimeError("Event loop stopped before Future completed.")
             return future.result()
 
+        def close(self) -> None:
+            """As in the base class; quick where nothing is left to be ended."""
+            idle = self._thread_id is None and not self._signal_handlers
+            if not idle or self._closed or self._debug or not self.is_spent():
+                super().close()
+                return
+            self._closed = self._executor_shutdown_called = True
+            self._close_self_pipe()
+            self._late.close()
+            self._selector = None
+
     # The self-pipe belongs to the waker: what the base class does with its own.
 
     def _make_self_pipe(self) -> None:
