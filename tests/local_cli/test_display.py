@@ -53,7 +53,7 @@ def test_a_tree_shows_activations_children_and_waits():
         "├── activation 0 start  suspend",
         "├── c  branch wf_bbbbbbbb  waiting  1 s",
         "│   └── waits for approval 'refund'  1 min 30 s left",
-        "└── t1  task task_00000000  queued  attempt 2  again in 5 s  1 s",
+        "└── t1  task task_00000000  queued  attempt 2 failed  again in 5 s  1 s",
     ]
 
 

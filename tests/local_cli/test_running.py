@@ -92,6 +92,16 @@ def test_a_task_that_fails_is_exit_1(ledgence, tmp_path):
     assert '"kind":"application"' in done.out
 
 
+def test_an_attempt_that_fails_is_told_while_the_next_is_awaited(ledgence, tmp_path):
+    source = "import os\ndef handle(event):\n    os._exit(3)\n"
+    target = f"{write_program(tmp_path, source)}:handle"
+    words = ("--max-attempts", "2", "--retry-delay", "0.5")
+    done = ledgence("task", "submit", target, *words)
+    assert done.code == 1
+    assert done.err.count("attempt 1 failed; it is tried again") == 1
+    assert "attempts   2" in done.out
+
+
 def test_a_whole_submission_comes_from_a_file(ledgence, tmp_path, echo):
     taken = {"tenant_id": "acme", "namespace": "n", "queue": "q", "data": [1.0]}
     taken["program"] = {"id": "echo", "version": "7"}

@@ -80,6 +80,7 @@ class Lines:
         self._since = since
         self._seen: dict[str, int] = {}
         self._over: set[str] = set()
+        self._retried: set[tuple[str, int]] = set()
 
     def line(self, text: str) -> None:
         """Print the line."""
@@ -90,6 +91,12 @@ class Lines:
         del now
         if tree is None:
             return
+        for node in tree.walk():
+            if node.retries and (node.id, node.attempts) not in self._retried:
+                self._retried.add((node.id, node.attempts))
+                self.line(
+                    f"{_mark(node)} attempt {node.attempts} failed; it is tried again"
+                )
         found = [
             one
             for node in tree.walk()
@@ -114,7 +121,7 @@ class Lines:
             if one["reason"] == "waiting":
                 text += self._until(about, one)
             if text:
-                yield one["sequence"], f"[{node.key} {short_id(node.id)}] {text}"
+                yield one["sequence"], f"{_mark(node)} {text}"
         if node.over:
             self._over.add(node.id)
 
@@ -130,6 +137,10 @@ class Lines:
 
     def close(self) -> None:
         """Nothing is to be taken away."""
+
+
+def _mark(node: Node) -> str:
+    return f"[{node.key} {short_id(node.id)}]"
 
 
 def _is_newer(key: str, states: dict[str, str]) -> bool:

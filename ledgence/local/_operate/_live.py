@@ -88,8 +88,9 @@ def _label(node: Node, now: int) -> Text:
     label = Text(node.key, style="bold")
     label.append(f"  {node.kind} {short_id(node.id)}  ", style="dim")
     label.append(node.state, style=_STYLES.get(node.state, ""))
-    if node.attempts > 1:
-        label.append(f"  attempt {node.attempts}", style="yellow")
+    if node.attempts > 1 or node.retries:
+        failed = " failed" if node.retries else ""
+        label.append(f"  attempt {node.attempts}{failed}", style="yellow")
     if node.available_at is not None and node.available_at > now:
         label.append(f"  again in {in_words(node.available_at - now)}", style="yellow")
     took = (node.ended_at or now) - node.began_at

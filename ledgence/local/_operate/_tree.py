@@ -94,6 +94,14 @@ class Node:
         return bool(waits) and not any(one.busy for one in self.walk())
 
     @property
+    def retries(self) -> bool:
+        """Whether its last attempt has failed, and another will be made."""
+        if self.over or not self.attempts:
+            return False
+        state = self.activations[-1][2] if self.activations else self.state
+        return state == "queued"
+
+    @property
     def busy(self) -> bool:
         """Whether it does something on its own account, now or at a known time."""
         if self.over:
