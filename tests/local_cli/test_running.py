@@ -1,7 +1,6 @@
 """Commands that record something and then run it, with real runner processes."""
 
 import json
-import os
 import signal
 
 import pytest
@@ -224,17 +223,20 @@ def test_a_damaged_list_of_links_is_told(ledgence, echo, tmp_path):
         assert "program_store" in done.err
 
 
-def test_beside_a_host_a_command_only_records(ledgence, echo, tmp_path):
+def test_beside_a_host_a_command_looks_on_and_takes_over(
+    ledgence, echo, tmp_path, started
+):
     ledgence("task", "submit", echo, "--no-run")
-    with HostLock(tmp_path / ".ledgence/local.db", "host_other"):
-        done = ledgence("task", "submit", echo, "--json")
-        assert done.code == 0
-        assert done.results[0]["state"] == "queued"
-        assert f"process id {os.getpid()} runs it" in done.err
-        assert ledgence("task", "status", "last").code == 0
-        refused = ledgence("work")
-        assert refused.code == 1
-        assert "store_in_use" in refused.err
+    lock = HostLock(tmp_path / ".ledgence/local.db", "host_other")
+    process = started("task", "submit", echo, "--data", "7", "--json")
+    assert any(b"looks on" in line for line in process.stderr)
+    refused = ledgence("work")
+    assert refused.code == 1
+    assert "store_in_use" in refused.err
+    lock.release()
+    (line,) = process.stdout.readlines()
+    assert process.wait(PATIENCE) == 0
+    assert json.loads(line)["outcome"]["output"] == 7
 
 
 def test_work_runs_what_was_recorded(ledgence, echo, flow):
@@ -414,8 +416,22 @@ def test_work_stays_until_it_is_interrupted(ledgence, echo, started):
     process = started("work", "--stay")
     assert any(b"seen None" in line for line in process.stderr)
     done = ledgence(*words, "--data", "7")
-    assert f"process id {process.pid} runs it" in done.err
+    assert f"process id {process.pid} is at work" in done.err
+    assert done.results[0]["outcome"]["output"] == 7
     interrupt(process, b"seen 7")
+
+
+def test_a_host_at_work_finds_programs_that_are_linked_later(
+    ledgence, echo, flow, started
+):
+    ledgence("task", "submit", echo, "--no-run")
+    process = started("work", "--stay")
+    assert any(b"seen None" in line for line in process.stderr)
+    done = ledgence("workflow", "start", flow, "--data", "1", "--json")
+    (result,) = done.results
+    assert [one["key"] for one in result["awaits"]] == ["k"]
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
 
 
 def test_a_reader_that_leaves_a_table_ends_the_command_quietly(ledgence, echo, started):

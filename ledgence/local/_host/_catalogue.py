@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,7 @@ class Catalogue:
     Attributes:
         directory: Where published packages are; None when there are none.
         missing: For each name that was asked for in vain, what to say about it.
+        seek: Told a name that is not known, before it is refused; it may link it.
 
     Args:
         python: The interpreter for all programs; None chooses one for each.
@@ -78,6 +80,7 @@ class Catalogue:
         self._stubs: dict[str, Stub] = {}
         self._targets: dict[str, str] = {}
         self.missing: dict[str, NotFound] = {}
+        self.seek: Callable[[str], None] | None = None
 
     @property
     def packages(self) -> ProgramStore | None:
@@ -178,6 +181,13 @@ class Catalogue:
         return found
 
     def _find(self, program: Program) -> Linked | None:
+        found = self._linked_as(program)
+        if found is None and self.seek is not None:
+            self.seek(program.id)
+            found = self._linked_as(program)
+        return found
+
+    def _linked_as(self, program: Program) -> Linked | None:
         exact = self._linked.get((program.id, program.version))
         return exact or self._linked.get((program.id, None))
 

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
@@ -34,7 +35,7 @@ from ledgence.local._operate._tasks import status_facts
 from ledgence.local._operate._tree import Node, TreeReader
 from ledgence.local._operate._workflows import outcome_facts, waits_facts
 from ledgence.local._signals import SignalWatch
-from ledgence.local._store import StoreError
+from ledgence.local._store import HostLock, StoreError
 
 __all__ = [
     "Drive",
@@ -150,7 +151,16 @@ def hosting(session: Session, drive: Drive, display: Display) -> Generator[Hoste
         listener=hearing,
     )
     with host as plain:
+        catalogue = plain._core.catalogue  # noqa: SLF001 - a room of this house
+        catalogue.seek = partial(_seek, session, catalogue)
         yield Hosted(plain, hearing, drive.skip_time)
+
+
+def _seek(session: Session, catalogue: Catalogue, name: str) -> None:
+    """Register what another command has linked since the host was opened."""
+    for link in session.links.all():
+        if link.name == name:
+            catalogue.link(link.name, link.target, link.version)
 
 
 def _usable(session: Session, display: Display, drive: Drive) -> dict[str, str]:
@@ -180,39 +190,77 @@ def run_on(session: Session, found: Found, reply: object, drive: Drive) -> int:
         return _recorded(session, found, reply)
     tree = TreeReader(session, found).read()
     if not _settled(tree):
-        try:
-            tree = follow(session, found, drive)
-        except StoreError as error:
-            if error.code != "store_in_use":
-                raise
-            pid = error.details.get("pid", "unknown")
-            text = f"recorded; the host with process id {pid} runs it"
-            click.echo(f"ledgence-local: {text}", err=True)
-            return _recorded(session, found, reply)
+        tree = follow(session, found, drive)
     return answer(session, found, tree, drive)
 
 
 def follow(session: Session, found: Found, drive: Drive) -> Node:
     """Run programs until a run is settled; return its tree.
 
+    Another host may be at work on the store. Then this one looks on, and takes over
+    when that one ends before the run does.
+
     Raises:
-        StoreError: ``store_in_use``: another host runs the programs of the store.
         Interrupted: A signal came.
     """
     display = open_display(session, quiet=drive.quiet, since=session.opened_at)
+    told = False
     try:
-        with (
-            watching() as token,
-            contextlib.closing(display),
-            hosting(session, drive, display) as hosted,
-        ):
-            tree = settle(session, found, hosted, display, token)
-            drain(hosted, display, token)
-            return tree
+        with watching() as token, contextlib.closing(display):
+            while True:
+                try:
+                    with hosting(session, drive, display) as hosted:
+                        tree = settle(session, found, hosted, display, token)
+                        drain(hosted, display, token)
+                        return tree
+                except StoreError as error:
+                    if error.code != "store_in_use":
+                        raise
+                    if not told:
+                        pid = error.details.get("pid", "unknown")
+                        text = f"the host with process id {pid} is at work on the store"
+                        display.line(f"ledgence-local: {text}; this command looks on")
+                        told = True
+                seen = _look_on(session, found, display, token)
+                if seen is not None:
+                    return seen
     except Interrupted:
         text = f"stopped; it goes on with: {session.place.words('work')} {found.id}"
         click.echo(f"ledgence-local: {text}", err=True)
         raise
+
+
+def _look_on(
+    session: Session, found: Found, display: Display, token: CancelToken
+) -> Node | None:
+    """Wait until a run is settled, or nobody runs the programs of the store any more.
+
+    Returns:
+        The tree as it stands then; None when it has to be run.
+
+    Raises:
+        Interrupted: A signal came.
+    """
+    reader = TreeReader(session, found)
+    while True:
+        token.check()
+        tree = reader.read()
+        display.update(tree, session.engine.schedule().now)
+        if _settled(tree):
+            return tree
+        if _is_free(session):
+            return None
+        select.select([token], [], [], _LOOK_SECONDS)
+
+
+def _is_free(session: Session) -> bool:
+    try:
+        HostLock(session.place.store, "look").release()
+    except StoreError as error:
+        if error.code != "store_in_use":
+            raise
+        return False
+    return True
 
 
 @contextlib.contextmanager
