@@ -92,11 +92,7 @@ class Lines:
         if tree is None:
             return
         for node in tree.walk():
-            if node.retries and (node.id, node.attempts) not in self._retried:
-                self._retried.add((node.id, node.attempts))
-                self.line(
-                    f"{_mark(node)} attempt {node.attempts} failed; it is tried again"
-                )
+            self._tell_retry(node)
         found = [
             one
             for node in tree.walk()
@@ -105,6 +101,12 @@ class Lines:
         ]
         for _, text in sorted(found):
             self.line(text)
+
+    def _tell_retry(self, node: Node) -> None:
+        if node.retries and (node.id, node.attempts) not in self._retried:
+            self._retried.add((node.id, node.attempts))
+            text = f"attempt {node.attempts} failed; it is tried again"
+            self.line(f"{_mark(node)} {text}")
 
     def _history(self, node: Node) -> Iterator[tuple[int, str]]:
         """Return new lines of a workflow with their place in the store's history."""
