@@ -434,6 +434,27 @@ def test_a_host_at_work_finds_programs_that_are_linked_later(
     assert process.wait(PATIENCE) == 130
 
 
+def test_a_run_goes_on_when_nobody_reads_its_progress(ledgence, tmp_path, started):
+    source = """
+    import os, time
+    def handle(event):
+        while not os.path.exists(event["data"]):
+            time.sleep(0.01)
+        print("over")
+        return 7
+    """
+    target = f"{write_program(tmp_path, source)}:handle"
+    mark = tmp_path / "mark"
+    words = ("task", "submit", target, "--data", json.dumps(str(mark)), "--json")
+    process = started(*words)
+    process.stderr.close()
+    mark.touch()
+    (result,) = map(json.loads, process.stdout.read().splitlines())
+    assert result["outcome"]["output"] == 7
+    assert result["task"]["attempt_count"] == 1
+    assert process.wait(PATIENCE) == 0
+
+
 def test_a_reader_that_leaves_a_table_ends_the_command_quietly(ledgence, echo, started):
     for _ in range(2):
         ledgence("task", "submit", echo, "--no-run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -84,7 +85,9 @@ class Lines:
 
     def line(self, text: str) -> None:
         """Print the line."""
-        click.echo(text, err=True)
+        # Nobody may listen any more; the run goes on all the same.
+        with contextlib.suppress(OSError, ValueError):
+            click.echo(text, err=True)
 
     def update(self, tree: Node | None, now: int) -> None:
         """Print what has happened since the last update."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 
 from rich.console import Console
@@ -44,16 +45,20 @@ class LiveDisplay:
 
     def line(self, text: str) -> None:
         """Print a line above the tree."""
-        self._console.print(Text(text), soft_wrap=True)
+        # The terminal may be gone; the run goes on all the same.
+        with contextlib.suppress(OSError, ValueError):
+            self._console.print(Text(text), soft_wrap=True)
 
     def update(self, tree: Node | None, now: int) -> None:
         """Draw the tree anew."""
         if tree is not None:
-            self._live.update(render(tree, now), refresh=True)
+            with contextlib.suppress(OSError, ValueError):
+                self._live.update(render(tree, now), refresh=True)
 
     def close(self) -> None:
         """Take the tree away; the lines stay."""
-        self._live.stop()
+        with contextlib.suppress(OSError, ValueError):
+            self._live.stop()
 
 
 def render(node: Node, now: int) -> Tree:
