@@ -201,7 +201,7 @@ class Executor:
         if not active.detach():
             self._pool.drop(worker)
         elif self._fresh:
-            self._pool.retire(worker)
+            self._pool.part(worker)
         else:
             self._pool.put(worker)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from ledgence.local._cancel import CancelToken
@@ -69,10 +69,11 @@ class Pool:
         self._lock = threading.Lock()
         self._alive = 0
         self._idle: OrderedDict[int, Worker] = OrderedDict()
+        self._closing: deque[threading.Thread] = deque()
 
     @property
     def alive(self) -> int:
-        """How many processes there are, busy ones included."""
+        """How many processes there are, busy ones included, but none that closes."""
         return self._alive
 
     def take(self, key: PoolKey) -> Worker | None:
@@ -86,7 +87,7 @@ class Pool:
     def start(self, key: PoolKey, output: Output) -> Worker:
         """Make room for a process and return it, not yet started.
 
-        Like one that was taken, it comes back with ``put``, ``drop`` or ``retire``.
+        Like one that was taken, it comes back with ``put``, ``drop`` or ``part``.
         """
         self._make_room()
         try:
@@ -112,27 +113,40 @@ class Pool:
             with self._lock:
                 self._alive -= 1
 
-    def retire(self, worker: Worker) -> None:
-        """Let a process close in order."""
+    def _retire(self, worker: Worker) -> None:
+        """Let a process close in order, and wait for that."""
         try:
             worker.close()
         finally:
             with self._lock:
                 self._alive -= 1
 
+    def part(self, worker: Worker) -> None:
+        """Let a process close in order, beside what goes on.
+
+        It no longer counts; as many may be closing as there are slots.
+        """
+        with self._lock:
+            self._alive -= 1
+        self._begin_closing(worker)
+        while len(self._closing) > self._most:
+            self._closing.popleft().join()
+
     def close(self) -> None:
         """Let all idle processes close in order, side by side."""
         with self._lock:
             workers = list(self._idle.values())
             self._idle.clear()
-        threads = [
-            threading.Thread(target=self.retire, args=(worker,), daemon=True)
-            for worker in workers
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+            self._alive -= len(workers)
+        for worker in workers:
+            self._begin_closing(worker)
+        while self._closing:
+            self._closing.popleft().join()
+
+    def _begin_closing(self, worker: Worker) -> None:
+        thread = threading.Thread(target=worker.close, daemon=True)
+        thread.start()
+        self._closing.append(thread)
 
     def _pick(self, key: PoolKey) -> Worker | None:
         with self._lock:
@@ -148,4 +162,4 @@ class Pool:
                     self._alive += 1
                     return
                 _, oldest = self._idle.popitem(last=False)
-            self.retire(oldest)
+            self._retire(oldest)
