@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def handle(event):
     return os.getpid()
 """
 
+PROC = Path("/proc")
 TWICE = {"max_attempts": 2, "retry_delay_ms": 5000}
 
 
@@ -65,9 +67,13 @@ def host(target, heard):
 
 
 def is_alive(pid):
+    """Whether a process runs; a zombie does not."""
+    if not PROC.is_dir():
+        done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
+        return done.stdout.strip()[:1] not in (b"", b"Z")
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
-    except FileNotFoundError:
+        return (PROC / f"{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
