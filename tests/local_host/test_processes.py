@@ -69,7 +69,9 @@ def host(target, heard):
 def is_alive(pid):
     """Whether a process runs; a zombie does not."""
     if not PROC.is_dir():
-        done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
+        done = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True
+        )
         return done.stdout.strip()[:1] not in (b"", b"Z")
     try:
         return (PROC / f"{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
