@@ -36,6 +36,13 @@ __all__ = ["ledgence_async_host", "ledgence_host", "ledgence_programs"]
 _HOST: pytest.StashKey[TestHost] = pytest.StashKey()
 
 
+def _frame_number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("ledgence", "Ledgence programs")
@@ -48,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ledgence-crash",
         metavar="N",
-        type=int,
+        type=_frame_number,
         help="kill a program's process at its N-th frame, once in each test",
     )
     parser.addini(

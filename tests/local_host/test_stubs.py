@@ -94,3 +94,23 @@ def test_a_name_must_be_a_program_id(host):
         host.stub("No Such_Name", 1)
     assert caught.value.code == "program_name"
     assert "'no-such_name'" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "escaping", [SystemExit(3), KeyboardInterrupt("x")], ids=["exit", "interrupt"]
+)
+def test_what_is_no_error_of_a_program_is_raised_where_somebody_waits(escaping):
+    with LocalHost() as host:
+        host.stub("ends", escaping)
+        run = host.submit_task("ends")
+        with pytest.raises(type(escaping)):
+            host.result(run)
+        outcome = host.result(run)
+        assert (outcome.state, outcome.attempts) == ("failed", 1)
+
+
+def test_an_error_text_that_is_no_text_is_told_as_a_program_tells_it():
+    with LocalHost() as host:
+        host.stub("odd", ValueError("a\ud800"))
+        outcome = host.result(host.submit_task("odd"))
+        assert outcome.error == {"kind": "business_error", "message": "a?"}

@@ -4,10 +4,12 @@ import importlib.util
 import re
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import entry_points
 
 import pytest
 
+from ledgence.local.pytest_plugin import _frame_number
 from tests.support.plugin_project import PASSED, run_project
 
 TESTS = """
@@ -341,3 +343,19 @@ def test_the_plugin_loads_nothing_until_a_test_asks_for_a_host():
     )
     loaded = ["ledgence", "ledgence.local", "ledgence.local.pytest_plugin"]
     assert done.stdout.strip() == str(loaded)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x"])
+def test_a_frame_before_the_first_is_refused(number):
+    with pytest.raises(ValueError, match=number):
+        _frame_number(number)
+
+
+def test_a_run_without_the_capture_plugin_prints_at_once(tmp_path):
+    test = """
+        def test_stub(ledgence_host):
+            ledgence_host.stub("echo", 1)
+            assert ledgence_host.run_task("echo") == 1
+        """
+    found = run_project(tmp_path, textwrap.dedent(test), "-p", "no:capture")
+    assert found.outcomes("test_stub") == PASSED, found.text("test_stub")

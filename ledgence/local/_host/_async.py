@@ -157,6 +157,10 @@ class LocalHost:
         """Register a program on disk under a name; see ``PlainHost.add_program``."""
         self._plain.add_program(name, source, version)
 
+    def on_unknown_program(self, seek: Callable[[str], None] | None) -> None:
+        """Be told what is not registered; see ``PlainHost.on_unknown_program``."""
+        self._plain.on_unknown_program(seek)
+
     def stub(self, name: str, outcome: object) -> None:
         """Let something stand for a program; see ``PlainHost.stub``."""
         self._plain.stub(name, outcome)

@@ -209,6 +209,9 @@ class Core(Lifecycle):
     def watch(self, watch: Watch) -> Watch:
         """Begin to watch."""
         opened = self.opened
+        error, self._escaped = self._escaped, None
+        if error is not None:
+            raise error
         self._watches.add(watch)
         if watch.settle():
             self._watches.remove(watch)

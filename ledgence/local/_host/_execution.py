@@ -86,6 +86,8 @@ class Executor:
         fresh: Start a new process for each attempt.
         here: Runs programs in this process instead; None starts processes.
         note: Says something to the author.
+        escape: Raises what a stub raised, if it is no error of a program, where
+            somebody waits.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Executor:
         fresh: bool,
         here: InProcess | None,
         note: Callable[[str], None],
+        escape: Callable[[BaseException], None],
     ) -> None:
         self._engine = engine
         self._catalogue = catalogue
@@ -106,6 +109,7 @@ class Executor:
         self._fresh = fresh
         self._here = here
         self._note = note
+        self._escape = escape
         self._changed: set[tuple[str, str]] = set()
 
     def run(self, active: Active) -> Report:
@@ -117,7 +121,7 @@ class Executor:
                 return _stopped(active)
             stub = self._catalogue.stub_of(assignment.descriptor)
             if stub is not None:
-                return Report(stub.run(assignment))
+                return Report(stub.run(assignment, self._escape))
             return self._run_program(active)
         except EngineError as error:
             return Report(failure(error.failure, _text(error)))

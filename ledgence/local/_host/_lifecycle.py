@@ -74,6 +74,7 @@ class Lifecycle:
         self._attempts = Attempts()
         self._pool = Pool(options.slots)
         self._broken: BaseException | None = None
+        self._escaped: BaseException | None = None
         self._closing = threading.Lock()
         self._closed = False
         self._opened: _Opened | None = None
@@ -127,6 +128,7 @@ class Lifecycle:
             fresh=self.options.fresh_processes,
             here=self._here(),
             note=self.listener.note,
+            escape=self._escape,
         )
         slots = Slots(
             engine,
@@ -217,6 +219,11 @@ class Lifecycle:
         wrapped = HostError(f"the host has stopped: {error!r}", code="host_broken")
         wrapped.__cause__ = error
         self._watches.fail(wrapped)
+
+    def _escape(self, error: BaseException) -> None:
+        """Raise an error where somebody waits, now or next."""
+        if not self._watches.fail(error):
+            self._escaped = error
 
     def _new_output(self) -> Output:
         directory = str(Path(default_bootstrap()).parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -60,6 +60,15 @@ class PlainHost:
         """
         self._core.link(name, source, version)
 
+    def on_unknown_program(self, seek: Callable[[str], None] | None) -> None:
+        """Be told the name of a program that is not registered, before it is refused.
+
+        Args:
+            seek: Called with the name, in any thread; it may call ``add_program``.
+                None asks nobody.
+        """
+        self._core.catalogue.seek = seek
+
     def stub(self, name: str, outcome: object) -> None:
         """Let something in this process stand for a program, whatever its version.
 
@@ -68,7 +77,9 @@ class PlainHost:
             outcome: A callable that takes the event's data and returns the output,
                 maybe ``async``; a value, which is the output; or an exception, which
                 is the error of the program as if its handler had raised it. Values
-                are checked as those of a real program are.
+                are checked as those of a real program are. What is no ``Exception``,
+                such as the outcome of ``pytest.fail``, is also raised where somebody
+                waits.
         """
         self._core.catalogue.stub(name, outcome)
 
@@ -168,8 +179,9 @@ class PlainHost:
     def _wait(self, run: Run, watch: Watch, seconds: float) -> Any:
         try:
             return self._core.wait(watch, seconds)
-        except FutureTimeout as error:
-            raise self._core.expired(run, seconds) from error
+        except FutureTimeout:
+            pass  # said below, without its traceback
+        raise self._core.expired(run, seconds)
 
     def send_event(
         self,

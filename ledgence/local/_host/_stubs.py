@@ -27,14 +27,24 @@ class Stub:
     name: str
     outcome: object
 
-    def run(self, assignment: Assignment) -> JsonObject:
-        """Return the result for the report of an attempt."""
+    def run(
+        self, assignment: Assignment, escape: Callable[[BaseException], None]
+    ) -> JsonObject:
+        """Return the result for the report of an attempt.
+
+        Args:
+            assignment: The attempt.
+            escape: Takes what is meant for the caller more than for the program.
+        """
         try:
             output = self._outcome(thaw(encode(assignment.event["data"], DATA_BYTES)))
             output = thaw(encode(output, DATA_BYTES))
         except ProfileError as error:
             kind, message = "invalid_output", f"the stub of {self.name}: {error}"
         except Exception as error:  # noqa: BLE001 - it is the outcome of the program
+            kind, message = "business_error", _describe(error)
+        except BaseException as error:  # noqa: BLE001 - it is passed on
+            escape(error)
             kind, message = "business_error", _describe(error)
         else:
             return success(_complete(assignment, output))
@@ -63,7 +73,7 @@ async def _awaited(value: Any) -> object:
 
 def _describe(error: BaseException) -> str:
     try:
-        return str(error)
+        return str(error).encode(errors="replace").decode()
     except Exception:  # noqa: BLE001 - the program's own __str__
         return f"{type(error).__name__}, whose own text failed"
 

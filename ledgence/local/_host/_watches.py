@@ -101,14 +101,15 @@ class Watches:
             if watch.settle():
                 self.remove(watch)
 
-    def fail(self, error: BaseException) -> None:
-        """Answer everybody with an error."""
+    def fail(self, error: BaseException) -> bool:
+        """Answer everybody with an error; whether there is anybody."""
         with self._lock:
             found = [*self._general, *(w for ws in self._over.values() for w in ws)]
             self._general.clear()
             self._over.clear()
         for watch in found:
             watch.fail(error)
+        return bool(found)
 
     @property
     def skip(self) -> Skip:

@@ -151,16 +151,15 @@ def hosting(session: Session, drive: Drive, display: Display) -> Generator[Hoste
         listener=hearing,
     )
     with host as plain:
-        catalogue = plain._core.catalogue  # noqa: SLF001 - a room of this house
-        catalogue.seek = partial(_seek, session, catalogue)
+        plain.on_unknown_program(partial(_seek, session, plain))
         yield Hosted(plain, hearing, drive.skip_time)
 
 
-def _seek(session: Session, catalogue: Catalogue, name: str) -> None:
+def _seek(session: Session, host: PlainHost, name: str) -> None:
     """Register what another command has linked since the host was opened."""
     for link in session.links.all():
         if link.name == name:
-            catalogue.link(link.name, link.target, link.version)
+            host.add_program(link.name, link.target, link.version)
 
 
 def _usable(session: Session, display: Display, drive: Drive) -> dict[str, str]:

@@ -54,7 +54,7 @@ def settings_of(
         options=options,
         # What a test has changed in its own process a runner would not see.
         replay=replay and not in_process,
-        printing=config.getoption("capture") == "no",
+        printing=config.getoption("capture", "no") == "no",
     )
 
 
