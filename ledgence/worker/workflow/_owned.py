@@ -66,23 +66,20 @@ class Owned:
         The task is made directly: a task factory of the program could begin it at
         once. It runs in a copy of the caller's context.
         """
-        self.task = asyncio.Task(self._run(), loop=self.exchange.loop)
-        self.task.add_done_callback(self._ended)
+        run = self._run()
+        run.send(None)  # to the place before the work
+        self.task = asyncio.Task(run, loop=self.exchange.loop)
 
     async def _run(self) -> None:
         try:
+            await _PLACE  # work that is cancelled before it begins is so from here
             await self.work()
         except BaseException as error:
             self._settle(error)
+            assert self.task is not None  # noqa: S101 - start has made it
+            self.task.add_done_callback(_seen)
             raise
         self._settle(None)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """Settle work that was cancelled before it began; its code never ran."""
-        if not self.done:
-            self._settle(asyncio.CancelledError())
-        if not task.cancelled():
-            task.exception()  # seen here; ``failure`` tells it to those it concerns
 
     def _settle(self, failure: BaseException | None) -> None:
         self.failure = failure
@@ -118,6 +115,22 @@ class Owned:
         waiter = self.exchange.loop.create_future()
         self._waiters.append(waiter)
         return waiter
+
+
+class _Place:
+    """A place in a coroutine where it rests once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+_PLACE = _Place()
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """Look at a failure, which ``failure`` tells to those whom it concerns."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def drain(groups: Groups) -> None:
