@@ -352,3 +352,13 @@ def test_the_lock_ends_with_its_process(path):
         child.wait(60)
         with HostLock(path, "host_2"):
             pass
+
+
+def test_asking_whether_a_store_is_free_does_not_take_it(tmp_path):
+    path = tmp_path / "s.db"
+    assert HostLock.is_free(path)
+    with HostLock(path, "host_1"):
+        assert not HostLock.is_free(path)
+    assert HostLock.is_free(path)
+    with HostLock(path, "host_2"):
+        assert not HostLock.is_free(path)

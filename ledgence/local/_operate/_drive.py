@@ -247,19 +247,9 @@ def _look_on(
         display.update(tree, session.engine.schedule().now)
         if _settled(tree):
             return tree
-        if _is_free(session):
+        if HostLock.is_free(session.place.store):
             return None
         select.select([token], [], [], _LOOK_SECONDS)
-
-
-def _is_free(session: Session) -> bool:
-    try:
-        HostLock(session.place.store, "look").release()
-    except StoreError as error:
-        if error.code != "store_in_use":
-            raise
-        return False
-    return True
 
 
 @contextlib.contextmanager

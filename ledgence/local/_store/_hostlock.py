@@ -7,15 +7,20 @@ ends with its process however that ends, and a new host can take over at once.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import IO, Self
 
 from ledgence.local._store._sqlite import StoreError
 
 __all__ = ["HostLock"]
+
+_TRIES = 5
+_PAUSE_SECONDS = 0.01
 
 
 class HostLock:
@@ -46,7 +51,7 @@ class HostLock:
                 details={"path": str(path)},
             ) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
             file.truncate(0)
             file.write(json.dumps({"host_id": host_id, "pid": os.getpid()}))
             file.flush()
@@ -66,6 +71,18 @@ class HostLock:
             raise
         return file
 
+    @staticmethod
+    def is_free(store: Path) -> bool:
+        """Tell whether nobody runs the programs of a store; it is not taken."""
+        try:
+            with store.with_name(store.name + "-host").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return True
+        except BlockingIOError:
+            return False
+        return True
+
     def release(self) -> None:
         """Give the right back."""
         if self._file is not None:
@@ -77,6 +94,16 @@ class HostLock:
 
     def __exit__(self, *exc: object) -> None:
         self.release()
+
+
+def _lock(file: IO[str]) -> None:
+    """Take the lock; who only asks whether it is free has it for an instant."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_PAUSE_SECONDS)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _holder(text: str) -> dict[str, object]:
