@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +198,28 @@ def test_what_waits_for_a_slot_does_not_keep_the_host_busy():
         assert 1 < pump._let_pass(schedule) <= 15
         go.set()
         assert [host.result(run).output for run in runs] == [0, 1]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="no list of descriptors here")
+def test_closed_hosts_leave_nothing_behind(tmp_path):
+    target = write(tmp_path, "p", "def handle(event): return 1\n")
+
+    def use(number):
+        with LocalHost(
+            tmp_path / f"store-{number}",
+            programs={"p": target},
+            listener=Heard(),
+            fresh_processes=number == 1,
+            crash=2,
+        ) as host:
+            for _ in range(2):
+                host.result(host.submit_task("p")).unwrap()
+
+    def count():
+        return len(list(Path("/dev/fd").iterdir())), threading.active_count()
+
+    use(0)  # whatever is loaded once
+    before = count()
+    for number in (1, 2):
+        use(number)
+    assert count() == before
