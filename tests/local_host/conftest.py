@@ -1,8 +1,18 @@
-"""Hosts whose runners use one of the two twins of the profile."""
+"""What the tests of hosts share."""
 
 import pytest
 
+from ledgence.local import LocalHost
+from tests.support.runner import PATIENCE
 from tests.support.twins import NAMES
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient_hosts():
+    """A busy machine needs more time; where a test succeeds, nobody waits for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(LocalHost.__init__.__kwdefaults__, "wait_seconds", 3 * PATIENCE)
+        yield
 
 
 @pytest.fixture(scope="module", params=NAMES)

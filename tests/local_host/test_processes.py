@@ -204,7 +204,25 @@ def test_a_running_program_keeps_its_lease_while_time_is_moved(host, heard):
     assert host.now_ms == before + 299_999
     (one,) = host.awaited(run)
     assert (one.kind, one.in_ms) == ("running", 1)
+    (attempt,) = attempts_of(host, run.id)
+    # Every 15 s, although nobody has waited for that.
+    assert attempt["last_renewal"] == before + 19 * 15_000
+    assert attempt["lease"]["expires_at"] == before + 330_000  # never beyond
     host.cancel(run)
+
+
+def test_a_deadline_is_kept_in_real_time_as_well(target, heard):
+    with LocalHost(programs={"p": target}, listener=heard, time="real") as host:
+        run = host.submit_task("p", {"do": "hang"}, retry_policy=TWICE)
+        heard.await_output("hangs")
+        advance_past(host, 300_000)
+        status = host.status(run)
+        assert (status["state"], status["attempt_count"]) == ("queued", 1)
+        (attempt,) = attempts_of(host, run.id)
+        failure = attempt["settlement"]["result"]["failure"]
+        assert failure["error"]["kind"] == "timed_out"
+        assert attempt["finished_at"] >= attempt["deadline"]
+        host.cancel(run)
 
 
 def test_closing_stops_what_runs_and_reports_it(target, heard, tmp_path):
