@@ -48,6 +48,8 @@ _NAMES = (
 )
 _FIRST_WORKFLOW, _FIRST_PARENT = 8, 10  # places in _NAMES
 
+# The begin of a frame, by protocol.
+_HEADS = {v: b'{"v":%d,"type":"log","time":"' % v for v in (2, 3)}
 _sources: dict[tuple[str, str], bytes] = {}
 
 
@@ -68,11 +70,8 @@ def build(record: "LogRecord", protocol: int, limit: int) -> bytes | None:
     message = str.__str__(record.getMessage())[:MAX_MESSAGE]
     given: Any = record.__dict__.get("attributes")
     attributes = given if is_small(given) else bounded(given)
-    head = b'{"v":%d,"type":"log","time":"%b",%b' % (
-        protocol,
-        timestamp(record.created),
-        _source(record.levelname, record.name),
-    )
+    time = timestamp(record.created)
+    head = _HEADS[protocol] + time + _source(record.levelname, record.name)
     invocation = _invocation.lookup(None)
     if _process.bridge is not None:
         tail = b"" if invocation is None else _identities(invocation, protocol)
@@ -94,7 +93,7 @@ def _fit(
         )
         size = len(head) + len(content) - 1 + len(tail)  # "{" goes
         if size <= limit:
-            return b"%b%b%b}\n" % (head, content[1:-2], tail)
+            return b"".join((head, content[1:-2], tail, b"}\n"))
         if not message and not attributes:
             return None
         message, attributes = message[: len(message) // 2], {}
@@ -118,7 +117,7 @@ def timestamp(created: float) -> bytes:
 
 
 def _source(level_name: str, logger_name: str) -> bytes:
-    """The members ``severity`` and ``logger``."""
+    """The members ``severity`` and ``logger``, after the quote of the time."""
     key = level_name, logger_name
     text = _sources.get(key)
     if text is None:
@@ -126,7 +125,7 @@ def _source(level_name: str, logger_name: str) -> bytes:
             "severity": severity(level_name),
             "logger": str.__str__(logger_name)[:MAX_LOGGER],
         }
-        text = encode_frame(names, _NO_LIMIT)[1:-2] + b","
+        text = b'",' + encode_frame(names, _NO_LIMIT)[1:-2] + b","
         if len(_sources) >= _MAX_SOURCES:
             _sources.clear()
         _sources[key] = text
