@@ -11,13 +11,12 @@ from ledgence.local._engine._values import JsonObject, pack
 from ledgence.local._frames import Result
 from ledgence.local._replay._causes import causes_of
 from ledgence.local._replay._errors import Difference, What
+from ledgence.local._replay._shape import VALUE_BYTES, VALUE_DEPTH
 from ledgence.local._text import shorten
 from ledgence.worker.workflow._differences import differences
 
 __all__ = ["Played", "compare"]
 
-_MOST_BYTES = 16_777_216
-_DEPTH = 127
 _ABSENT = "(absent)"
 _COMMIT = "local_step.commit"
 # What a WorkflowError says in its first line, and in the lines of its differences.
@@ -180,4 +179,4 @@ def _both(
 
 
 def _canonical(value: Any) -> bytes:
-    return pack(value, _MOST_BYTES, depth=_DEPTH).data
+    return pack(value, VALUE_BYTES, depth=VALUE_DEPTH).data

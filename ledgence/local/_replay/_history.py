@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
@@ -14,14 +13,14 @@ from ledgence.local._engine._errors import InvalidInput
 from ledgence.local._engine._inspection import Inspection
 from ledgence.local._engine._values import JsonObject, parse
 from ledgence.local._replay._errors import HistoryError
+from ledgence.local._replay._format import EXPORT_HINT, FORMAT, VERSION, check_format
 from ledgence.local._replay._operations import Operation, operations_of
 
-__all__ = ["History", "well_formed"]
+__all__ = ["FILE_BYTES", "History"]
 
-_EXPORT = "export one: history.save(path), or `ledgence-local history export`"
-FORMAT: Final = "ledgence.history"
-VERSION: Final = 1
-_BODY = {"workflow": ("activations", "children"), "task": ("attempts",)}
+# A history of all that a workflow may do is far smaller; what never ends is not read.
+FILE_BYTES: Final = 268_435_456
+_CHUNK: Final = 1_048_576
 
 
 class History:
@@ -31,11 +30,12 @@ class History:
         data: The JSON object of an export; members that are not known are kept.
 
     Raises:
-        HistoryError: It is no history, or that of a newer release.
+        HistoryError: It is no history, a damaged one, or that of a newer release;
+            ``details`` has path, expected and got.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        _check(data)
+        check_format(data)
         self._data = dict(data)
 
     @classmethod
@@ -53,19 +53,20 @@ class History:
         """Read an exported file.
 
         Raises:
-            HistoryError: There is no such file, or it holds no history.
+            HistoryError: There is no such file, it has more than 256 MiB, or it holds
+                no history.
         """
         try:
-            data = parse(Path(path).read_bytes())
-        except (OSError, InvalidInput) as error:
-            reason = error.strerror if isinstance(error, OSError) else error.summary
-            raise HistoryError(
-                f"the history cannot be read: {reason}",
-                code="history_unreadable",
-                details={"path": os.fspath(path)},
-                hint=_EXPORT,
-            ) from error
-        return cls(data)
+            data = parse(_read(path))
+        except OSError as error:
+            raise _unreadable(path, error.strerror or str(error)) from error
+        except InvalidInput as error:
+            raise _unreadable(path, error.summary) from error
+        try:
+            return cls(data)
+        except HistoryError as error:
+            error.details = {"file": os.fspath(path), **error.details}
+            raise
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; the same history always makes the same bytes."""
@@ -112,8 +113,7 @@ class History:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """Steps, forks, children and waits in the order in which they began."""
-        with well_formed():
-            return operations_of(self._data)
+        return operations_of(self._data)
 
     def operation(
         self, key: str, *, kind: str | None = None, revision: int | None = None
@@ -183,55 +183,24 @@ class History:
         return f"<History of {self.kind} {self.id}: {self.state}>"
 
 
-@contextmanager
-def well_formed() -> Generator[None]:
-    """Refuse a history in which somebody has deleted what the block reads.
-
-    Raises:
-        HistoryError: A member is missing.
-    """
-    try:
-        yield
-    except KeyError as error:
-        raise _refuse(f"the member {error.args[0]!r}", "none") from error
-
-
 def _envelope(kind: str, body: JsonObject) -> JsonObject:
     return {"format": FORMAT, "version": VERSION, "kind": kind, **body}
 
 
-def _check(data: object) -> None:
-    if not isinstance(data, Mapping):
-        raise _refuse("a JSON object", type(data).__name__)
-    found = cast("Mapping[str, Any]", data)
-    if found.get("format") != FORMAT:
-        raise _refuse(f'"format": "{FORMAT}"', repr(found.get("format"))[:80])
-    version = found.get("version")
-    if type(version) is not int or version < 1:
-        raise _refuse("a version from 1", repr(version)[:80])
-    if version > VERSION:
-        raise HistoryError(
-            f"the history has version {version}, this release knows {VERSION}",
-            code="history_newer",
-            hint="use the release that wrote it, or a newer one",
-        )
-    _check_body(found)
+def _read(path: str | os.PathLike[str]) -> bytes:
+    data = bytearray()
+    with Path(path).open("rb") as file:
+        while len(data) <= FILE_BYTES and (some := file.read(_CHUNK)):
+            data += some
+    if len(data) > FILE_BYTES:
+        raise _unreadable(path, f"it has more than {FILE_BYTES} bytes")
+    return bytes(data)
 
 
-def _check_body(found: Mapping[str, Any]) -> None:
-    kind = found.get("kind")
-    if kind not in _BODY:
-        raise _refuse("kind workflow or task", repr(kind)[:80])
-    members = (kind, "descriptor", "input", "outcome", *_BODY[cast("str", kind)])
-    missing = [name for name in members if name not in found]
-    if missing:
-        raise _refuse(f"the member {missing[0]}", "none")
-
-
-def _refuse(expected: str, got: str) -> HistoryError:
+def _unreadable(path: str | os.PathLike[str], reason: str) -> HistoryError:
     return HistoryError(
-        "this is no exported history",
-        code="history_format",
-        details={"expected": expected, "got": got},
-        hint=_EXPORT,
+        f"the history cannot be read: {reason}",
+        code="history_unreadable",
+        details={"path": os.fspath(path)},
+        hint=EXPORT_HINT,
     )

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledgence.local._engine._values import JsonObject, pack
+from ledgence.local._replay._shape import VALUE_BYTES, VALUE_DEPTH
+from ledgence.local._shapes import as_object
 from ledgence.worker.workflow._limits import RESERVED_PREFIX
 
 __all__ = ["Operation", "operations_of"]
 
-_MOST_BYTES = 16_777_216
-_DEPTH = 127
 _KINDS = {"model", "tool"}
 
 
@@ -61,7 +61,7 @@ class Operation:
     def size(self) -> int:
         """The bytes of input and output as JSON."""
         both = [self.input, self.output]
-        return pack(both, _MOST_BYTES, depth=_DEPTH).size - len("[,]")
+        return pack(both, VALUE_BYTES, depth=VALUE_DEPTH).size - len("[,]")
 
     def to_json(self) -> JsonObject:
         """Return all but ``raw`` as a JSON object."""
@@ -109,8 +109,9 @@ def _step_kind(record: JsonObject) -> str:
         return "approved"
     prefix, colon, _ = record["callable"].partition(":")
     # A module may be called `model`; then the input has no envelope.
-    named = colon and prefix in _KINDS and record["input"].get("kind") == prefix
-    return prefix if named else "local"
+    given = as_object(record["input"]) or {}
+    named = given.get("kind") == prefix and "arguments" in given
+    return prefix if colon and prefix in _KINDS and named else "local"
 
 
 def _arguments(record: JsonObject) -> Any:

@@ -10,13 +10,16 @@ from typing import Any, Self
 from ledgence.local._cancel import CancelToken
 from ledgence.local._conversation import Invocation
 from ledgence.local._engine._values import JsonObject
-from ledgence.local._errors import RunFailure, StartRefused
+from ledgence.local._errors import InputError, RunFailure, StartRefused
 from ledgence.local._frames import Request, Result
 from ledgence.local._launch import Launch
 from ledgence.local._process import RunnerProcess
 from ledgence.local._replay._compare import Played
+from ledgence.local._replay._format import refusal
+from ledgence.local._replay._invocation import invocation_of
 from ledgence.local._replay._output import Output
-from ledgence.worker.workflow._limits import SCHEMA
+from ledgence.local._replay._shape import Place
+from ledgence.worker._profile_path import spell
 
 __all__ = ["Player", "PlayerHere"]
 
@@ -50,18 +53,26 @@ class Player:
         self._retire()
         self._cancel.close()
 
-    def play(self, activation: JsonObject) -> Played:
+    def play(self, activation: JsonObject, place: Place) -> Played:
         """Play one activation.
+
+        Args:
+            activation: It has a decision.
+            place: Where it stands in the history.
 
         Raises:
             StartRefused: The program cannot be started; its output says why.
+            HistoryError: No runner can have had this activation.
         """
         played = Played()
-        invocation = Invocation(activation["event"], _extension(activation))
+        invocation = invocation_of(activation, place)
         try:
             result = self._invoke(invocation, lambda asked: _answer(asked, played))
         except StartRefused:
             raise
+        except InputError as error:
+            expected = "what fits the frame of a runner"
+            raise refusal(spell(place), expected, error.summary) from error
         except RunFailure as failure:
             played.result = f"{failure.summary} [{failure.code}]"
         else:
@@ -102,20 +113,6 @@ class PlayerHere(Player):
 
     def _invoke(self, invocation: Invocation, answer: Answer) -> Result:
         return self._here.run("", self._launch, invocation, answer)
-
-
-def _extension(activation: JsonObject) -> JsonObject:
-    """Return the extension with the whole journal: no recorded function is called."""
-    records = [
-        request["payload"]
-        for request in activation["requests"]
-        if request["operation"] == "local_step.commit"
-    ]
-    records.sort(key=lambda record: record["key"].encode())
-    return {
-        "schema": SCHEMA,
-        "payload": {**activation["context"], "local_steps": records},
-    }
 
 
 def _answer(request: Request, played: Played) -> object:

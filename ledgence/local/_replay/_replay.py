@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,10 +15,11 @@ from ledgence.local._launch import Launch, default_bootstrap
 from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._replay._compare import compare
 from ledgence.local._replay._errors import Difference, HistoryError
-from ledgence.local._replay._history import History, well_formed
+from ledgence.local._replay._history import History
 from ledgence.local._replay._output import Output
 from ledgence.local._replay._player import Player, PlayerHere
 from ledgence.local._replay._report import ReplayReport, Skipped
+from ledgence.local._replay._shape import Place
 from ledgence.local._target import find_interpreter, find_target
 
 __all__ = ["Replay", "replay", "replay_history"]
@@ -106,8 +108,7 @@ def replay(
         return None if text is None else _launch(text, python)
 
     work = Replay(timeout=timeout, fresh=fresh_processes, here=in_process)
-    with well_formed():
-        work.run(found.to_json(), find)
+    work.run(found.to_json(), find)
     report = work.report()
     if not report.compared:
         raise _empty(report)
@@ -157,22 +158,24 @@ class Replay:
             root: The history of a workflow.
             find: Tells what to start for a run, None for what cannot be played.
         """
-        runs: dict[str, list[JsonObject]] = {}
-        for run in _tree(root):
-            runs.setdefault(json.dumps(run["descriptor"]), []).append(run)
+        runs: dict[str, list[_Run]] = {}
+        for run in _tree(root, ()):
+            runs.setdefault(json.dumps(run.history["descriptor"]), []).append(run)
         for own in runs.values():
-            launch = find(own[0])
+            first = own[0].history
+            launch = find(first)
             if launch is not None:
                 self._play(launch, own)
                 continue
-            reason = f"no target was given for the program {_program(own[0])!r}"
-            self._skipped += [Skipped(_id(run), None, reason) for run in own]
+            reason = f"no target was given for the program {_program(first)!r}"
+            self._skipped += [Skipped(run.id, None, reason) for run in own]
 
-    def _play(self, launch: Launch, runs: list[JsonObject]) -> None:
+    def _play(self, launch: Launch, runs: list[_Run]) -> None:
         with self._player(launch) as player:
             for run in runs:
-                for activation in run["activations"]:
-                    self._one(player, _id(run), activation)
+                for index, activation in enumerate(run.history["activations"]):
+                    place = (*run.place, "activations", index)
+                    self._one(player, run.id, activation, place)
 
     def _player(self, launch: Launch) -> Player:
         if self._here:
@@ -180,13 +183,15 @@ class Replay:
         timeout, fresh = self._timeout, self._fresh
         return Player(launch, self._output, timeout=timeout, fresh=fresh)
 
-    def _one(self, player: Player, workflow_id: str, activation: JsonObject) -> None:
+    def _one(
+        self, player: Player, workflow_id: str, activation: JsonObject, place: Place
+    ) -> None:
         reason = _incomparable(activation)
         if reason is not None:
             skipped = Skipped(workflow_id, activation["revision"], reason)
             self._skipped.append(skipped)
             return
-        played = player.play(activation)
+        played = player.play(activation, place)
         self._compared += 1
         self._differences += compare(workflow_id, activation, played)
 
@@ -210,19 +215,27 @@ def _empty(report: ReplayReport) -> HistoryError:
     )
 
 
-def _tree(run: JsonObject) -> Iterator[JsonObject]:
-    yield run
-    for child in run["children"]:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A workflow of the tree, and where its history stands in that of the root."""
+
+    history: JsonObject
+    place: Place
+
+    @property
+    def id(self) -> str:
+        return cast("str", self.history["workflow"]["workflow_id"])
+
+
+def _tree(run: JsonObject, place: Place) -> Iterator[_Run]:
+    yield _Run(run, place)
+    for index, child in enumerate(run["children"]):
         if child["kind"] == "workflow":
-            yield from _tree(child["history"])
+            yield from _tree(child["history"], (*place, "children", index, "history"))
 
 
 def _program(run: JsonObject) -> str:
     return cast("str", run["descriptor"]["program"]["id"])
-
-
-def _id(run: JsonObject) -> str:
-    return cast("str", run["workflow"]["workflow_id"])
 
 
 def _incomparable(activation: JsonObject) -> str | None:
