@@ -292,6 +292,19 @@ def test_a_history_is_replayed_against_other_code(ledgence, flow, tmp_path):
     assert difference["revision"] == 1
     assert ledgence("history", "replay", "no.json", flow).code == 2
     assert ledgence("history", "replay", "h.json", flow, "--program", "x").code == 2
+    history = json.loads((tmp_path / "h.json").read_text())
+    del history["activations"][1]["context"]["state"]
+    (tmp_path / "bad.json").write_text(json.dumps(history))
+    done = ledgence("history", "replay", "bad.json", flow)
+    assert (done.code, done.out) == (2, "")
+    assert "[history_format]\n  path: $.activations[1].context\n" in done.err
+    history["activations"][0] = {}
+    (tmp_path / "bad.json").write_text(json.dumps(history))
+    done = ledgence("history", "replay", "bad.json", flow, "--json")
+    error = json.loads(done.err)["error"]
+    assert (done.code, error["code"]) == (2, "history_format")
+    assert error["details"]["path"] == "$.activations[0].activation_id"
+    assert error["details"]["file"] == "bad.json"
 
 
 # Checks.

@@ -65,7 +65,8 @@ def replay(file: str, target: str, **given: Any) -> NoReturn:
     """Replay an exported history against the code of TARGET.
 
     Every activation is played to the code as it was recorded; what the code asks for
-    and decides must be what the history says. A difference is exit code 1.
+    and decides must be what the history says. A difference is exit code 1, a file
+    that cannot be used exit code 2.
     """
     from ledgence.local._operate import _histories  # noqa: PLC0415 - as above
 

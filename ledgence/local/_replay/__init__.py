@@ -1,7 +1,8 @@
 """Histories as files: read them by key, and replay them against other code.
 
-From the ground up: errors, ``History`` with its ``Operation`` records, the comparison
-(``_compare``), and ``replay``, which plays every recorded activation in a real runner.
+From the ground up: errors, what a history is made of (``_shape``, ``_format``),
+``History`` with its ``Operation`` records, the comparison (``_compare``), and
+``replay``, which plays every recorded activation in a real runner.
 """
 
 from ledgence.local._replay._errors import Difference, HistoryError, ReplayMismatch

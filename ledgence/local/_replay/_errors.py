@@ -20,8 +20,9 @@ _OUTPUT_LINES = 20
 class HistoryError(LocalError):
     """A history cannot be used as it was asked for; ``code`` says why.
 
-    ``history_unreadable``: no such file, or not JSON. ``history_format``: JSON of
-    another kind. ``history_newer``: written by a newer release. ``history_kind``: a
+    ``history_unreadable``: no such file, not JSON, or more than 256 MiB.
+    ``history_format``: JSON of another kind, or damaged; ``details`` has path, expected
+    and got. ``history_newer``: written by a newer release. ``history_kind``: a
     task's history where a workflow's is needed. ``operation_not_found`` and
     ``operation_ambiguous``: a key stands for nothing, or for several things.
     ``replay_empty``: no activation with an accepted decision could be compared.

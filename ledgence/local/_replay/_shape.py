@@ -79,10 +79,12 @@ def anything(found: Any, place: Place) -> None:
 def value(found: Any, place: Place) -> None:
     """Let what is JSON pass, of a size and depth that can be shown and compared."""
     try:
-        pack(found, VALUE_BYTES // 2 - 2, path=spell(place), depth=VALUE_DEPTH - 1)
+        pack(found, VALUE_BYTES // 2 - 2, depth=VALUE_DEPTH - 1)
     except InvalidInput as error:
-        found_at = (str(error.details[one]) for one in ("path", "expected", "got"))
-        raise Misshapen(*found_at) from error
+        path, expected, got = (
+            str(error.details[one]) for one in ("path", "expected", "got")
+        )
+        raise Misshapen(spell(place) + path[1:], expected, got) from error
 
 
 def maybe(shape: Shape) -> Shape:
