@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from ledgence.local._errors import Interrupted
 
@@ -21,6 +22,9 @@ class CancelToken:
         os.set_blocking(self._writer, False)
         self._signal: int | None = None
         self._cancelled = False
+        # Signal handlers cancel in the thread that may be closing.
+        self._lock = threading.RLock()
+        self._closed = False
 
     def fileno(self) -> int:
         """The descriptor to wait for."""
@@ -32,8 +36,10 @@ class CancelToken:
         return self._cancelled
 
     def cancel(self, signal: int | None = None) -> None:
-        """Ask to stop; the first call's ``signal`` counts."""
-        if not self._cancelled:
+        """Ask to stop; the first call's ``signal`` counts, unless it is too late."""
+        with self._lock:
+            if self._cancelled or self._closed:
+                return
             self._cancelled = True
             self._signal = signal
             os.write(self._writer, b"x")
@@ -45,5 +51,7 @@ class CancelToken:
 
     def close(self) -> None:
         """Give the descriptors back."""
-        os.close(self._reader)
-        os.close(self._writer)
+        with self._lock:
+            self._closed = True
+            os.close(self._reader)
+            os.close(self._writer)

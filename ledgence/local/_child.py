@@ -2,7 +2,8 @@
 
 The child leads its own process group and works in a private directory. However it
 ends, the whole group gets SIGKILL while its leader is not yet reaped, so that the
-group's number cannot have been given to somebody else.
+group's number cannot have been given to somebody else. When this process is killed
+itself, ``_guardian`` does that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 from typing import IO, cast
 
+from ledgence.local import _guardian
 from ledgence.local._cancel import CancelToken
 
 __all__ = ["Child"]
@@ -75,6 +77,7 @@ class Child:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
         self.pid = self._process.pid
+        _guardian.watch(self.pid)
         self._stdin = _descriptor(self._process.stdin)
         self._stdout = _descriptor(self._process.stdout)
         self._stderr = _descriptor(self._process.stderr)
@@ -151,6 +154,7 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.exit_status = self._process.wait(_REAP_SECONDS)
+            _guardian.forget(self.pid)
         self.drain_stderr()
         self.ended = True
         self._selector.close()

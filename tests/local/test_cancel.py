@@ -78,3 +78,16 @@ def test_handlers_are_put_back_and_ignored_signals_stay_ignored(token):
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_call_after_the_closing_touches_no_descriptor():
+    token = CancelToken()
+    token.close()
+    reader, writer = os.pipe()  # most likely the numbers that were given back
+    token.cancel()
+    os.set_blocking(reader, False)
+    with pytest.raises(BlockingIOError):
+        os.read(reader, 1)
+    assert not token.cancelled
+    os.close(reader)
+    os.close(writer)

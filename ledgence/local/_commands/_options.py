@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,6 +49,19 @@ class Seconds(_FloatType):
             most = "a day" if self._most == _DAY_SECONDS else str(self._most)
             self.fail(f"{value!r} is not a number of seconds up to {most}", param, ctx)
         return seconds
+
+
+class Delay(click.FloatRange):
+    """A range that refuses what is not a number."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, or say what is allowed."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return number
 
 
 def _add(command: F, *options: Callable[[F], F]) -> F:
@@ -164,13 +178,13 @@ def work_options(command: F) -> F:
             "--retry-delay",
             help="Between attempts; at most a day.  [default: 5]",
             metavar="SECONDS",
-            type=click.FloatRange(0, _DAY_SECONDS),
+            type=Delay(0, _DAY_SECONDS),
         ),
         click.option(
             "--attempt-timeout",
             help="For one attempt, from a minute to a day.  [default: 300]",
             metavar="SECONDS",
-            type=click.FloatRange(60, _DAY_SECONDS),
+            type=Delay(60, _DAY_SECONDS),
         ),
     )
 

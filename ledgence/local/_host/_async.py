@@ -46,7 +46,8 @@ class LocalHost:
             is closed.
         programs: Programs on disk by ``NAME`` or ``NAME@VERSION``, as for
             ``add_program``.
-        slots: How many programs run at a time, and how many processes are kept.
+        slots: How many programs run at a time. Up to twice as many processes are kept
+            for the next attempts of their programs.
         time: ``skip`` lets time pass at once when nothing runs and a result is
             awaited; otherwise the clock stands still. ``real`` follows the machine.
         in_process: Run handlers in this process, one at a time, for a debugger: there

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SCOPE", "Lifecycle", "Options"]
 
 _CLOSING_SECONDS = 10.0
+# For each slot: so that two programs in turn do not end each other's processes.
+_PROCESSES = 2
 DEFAULT_SCOPE = Scope("local", "default")
 
 
@@ -72,7 +74,7 @@ class Lifecycle:
         self._clock = HostTime(options.time)
         self._watches = Watches()
         self._attempts = Attempts()
-        self._pool = Pool(options.slots)
+        self._pool = Pool(_PROCESSES * options.slots)
         self._broken: BaseException | None = None
         self._escaped: BaseException | None = None
         self._closing = threading.Lock()
