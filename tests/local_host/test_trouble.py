@@ -223,3 +223,19 @@ def test_closed_hosts_leave_nothing_behind(tmp_path):
     for number in (1, 2):
         use(number)
     assert count() == before
+
+
+def test_a_result_that_cannot_be_kept_yet_is_told(monkeypatch):
+    heard, plain = Heard(), Engine.report
+    troubles = iter([Unavailable("the disk is full")])
+
+    def report(engine, *arguments):
+        for trouble in troubles:
+            raise trouble
+        return plain(engine, *arguments)
+
+    with LocalHost(listener=heard) as host:
+        host.stub("p", 1)
+        monkeypatch.setattr(Engine, "report", report)
+        assert host.run_task("p") == 1
+    assert any("the disk is full" in note for note in heard.notes)

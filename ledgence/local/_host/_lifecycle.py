@@ -140,6 +140,7 @@ class Lifecycle:
             queues=self.options.queues,
             on_report=self._reported,
             on_error=self._fail,
+            note=self.listener.note,
         )
         shared = self.options.store is not None
         pump = Pump(

@@ -31,6 +31,7 @@ class Slots:
         queues: The queues that are served; None serves all.
         on_report: Called after each report.
         on_error: Called when a slot ends because of an error of our own.
+        note: Says something to the author.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Slots:
         queues: Sequence[str] | None,
         on_report: Callable[[Active, Report], None],
         on_error: Callable[[BaseException], None],
+        note: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._executor = executor
@@ -51,6 +53,7 @@ class Slots:
         self._queues = queues
         self._on_report = on_report
         self._on_error = on_error
+        self._note = note
         self._condition = threading.Condition()
         self._runnable = False
         self._closing = False
@@ -155,10 +158,12 @@ class Slots:
 
     def _report(self, assignment: Assignment, report: Report) -> None:
         body = report.body(assignment.owner.attempt_id)
-        for _ in range(_REPORT_TRIES):
+        for number in range(_REPORT_TRIES):
             try:
                 self._engine.report(assignment, body)
-            except Unavailable:
+            except Unavailable as error:
+                if number == 0:
+                    self._say_unkept(assignment, error)
                 self._pause()
             except OwnershipLost:
                 return  # too late: its lease has ended, and the attempt with it
@@ -168,3 +173,10 @@ class Slots:
                 body = refused.body(assignment.owner.attempt_id)
             else:
                 return
+
+    def _say_unkept(self, assignment: Assignment, error: Unavailable) -> None:
+        self._note(
+            f"the result of {assignment.owner.task_id}, attempt {assignment.number},"
+            f" cannot be kept now: {error.summary}; it is reported again for a while,"
+            " and then counts as lost"
+        )
