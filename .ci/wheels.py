@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Build everything that is published, and test it as it is installed.
 
-usage: wheels.py [--minors 11,12,13] [--quick MINORS] [--suite PATH ...] [--no-tests]
+usage: wheels.py [--minors 11,12,13] [--quick MINORS] [--leave-out PATH ...]
+                 [--suite PATH ...] [--no-tests]
 
 In this order: the source archive; from it the pure wheel and a native wheel for each
 CPython found (repaired by auditwheel on Linux); the runner bundle. Each wheel is
 installed into a clean environment outside of the repository, where the whole suite runs
 against it, and the suites of the runner once more with the pure twin forced. The minors
-of ``--quick`` run a few suites only. The bundle is one directory for several CPythons;
-its bootstrap is started with each.
+of ``--quick`` run a few suites only; ``--leave-out`` shortens what all of them run. The
+bundle is one directory for several CPythons; its bootstrap is started with each.
 
 Results are left in ``dist/`` (source), ``wheelhouse/`` (wheels) and ``runner-bundle/``.
 """
@@ -32,6 +33,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST, WHEELHOUSE, BUNDLE = ROOT / "dist", ROOT / "wheelhouse", ROOT / "runner-bundle"
 MINORS = (11, 12, 13)
+# Tests wait for processes half of the time.
+JOBS = str((os.cpu_count() or 1) + 1)
 WHOLE = ("tests",)
 QUICK = ("tests/differential", "tests/process/test_start.py")
 # What can tell from outside of the profile which twin runs.
@@ -283,7 +286,7 @@ def play(title: str, inside: Path, project: Path, suites: list[str], pure: str) 
     output = run(
         f"{title}: {' '.join(suites)}",
         [
-            *(inside, "-m", "pytest", "-q", "-n", "2"),
+            *(inside, "-m", "pytest", "-q", "-n", JOBS),
             *("-p", "no:cacheprovider", *suites),
         ],
         cwd=project,
@@ -420,6 +423,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--minors", default=",".join(map(str, MINORS)))
     parser.add_argument("--suite", action="append", help="a path to hand to pytest")
     parser.add_argument("--quick", default="", help="minors with fewer suites")
+    parser.add_argument("--leave-out", action="append", default=[])
     parser.add_argument("--no-tests", action="store_true", help="build only")
     options = parser.parse_args(argv)
     started = time.perf_counter()
@@ -441,6 +445,7 @@ def main(argv: list[str] | None = None) -> int:
             for python, wheel, kind in wheels:
                 whole = python.minor not in quick
                 suites = options.suite or list(WHOLE if whole else QUICK)
+                suites += [f"--ignore={path}" for path in options.leave_out]
                 forced = list(FORCED) if whole and kind == "native" else []
                 test_wheel(python, wheel, kind, suites, forced)
     except StepError as error:
