@@ -10,8 +10,12 @@ import signal
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from ledgence.local._limits import FRAME_BYTES
+
+if TYPE_CHECKING:
+    from ledgence.local._target import Interpreter, Target
 
 __all__ = ["Launch", "default_bootstrap", "describe_exit"]
 
@@ -33,6 +37,26 @@ class Launch:
     python_version: str
     protocol: int
     max_frame_bytes: int = FRAME_BYTES
+
+    @classmethod
+    def of(
+        cls, target: Target, interpreter: Interpreter, runner: str | None = None
+    ) -> Self:
+        """Return the launch of a target.
+
+        Args:
+            target: The program.
+            interpreter: What runs it.
+            runner: Another bootstrap than that of the installed helper.
+        """
+        return cls(
+            python=interpreter.path,
+            bootstrap=str(Path(runner or default_bootstrap()).absolute()),
+            package_root=str(target.root),
+            handler=target.handler,
+            python_version=interpreter.version,
+            protocol=target.protocol,
+        )
 
     def argv(self) -> list[str]:
         """Return the command line exactly as the worker gives it."""

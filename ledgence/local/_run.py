@@ -13,12 +13,15 @@ from ledgence.local._console import Console
 from ledgence.local._errors import InputError, Interrupted, TargetError
 from ledgence.local._exit import ExitCode, exit_code_of_signal
 from ledgence.local._inputs import Input, Inputs, one_value, open_events
-from ledgence.local._launch import Launch, default_bootstrap
-from ledgence.local._limits import WORKFLOW_PROTOCOL
+from ledgence.local._launch import Launch
 from ledgence.local._progress import Progress
 from ledgence.local._signals import SignalWatch
 from ledgence.local._streams import Stream, fill_standard_descriptors, forget_stdout
-from ledgence.local._target import Target, find_interpreter, find_target
+from ledgence.local._target import (
+    find_interpreter,
+    find_target,
+    require_workflows,
+)
 
 __all__ = ["Options", "complain", "open_inputs", "run"]
 
@@ -94,27 +97,9 @@ def _check_stdin(options: Options, *, readable: bool) -> None:
 def _find_launch(options: Options) -> Launch:
     target = find_target(options.target, protocol=options.protocol)
     if options.activation:
-        _check_workflow(target)
+        require_workflows(target)
     interpreter = find_interpreter(options.python, target)
-    return Launch(
-        python=interpreter.path,
-        bootstrap=str(Path(options.runner or default_bootstrap()).absolute()),
-        package_root=str(target.root),
-        handler=target.handler,
-        python_version=interpreter.version,
-        protocol=target.protocol,
-    )
-
-
-def _check_workflow(target: Target) -> None:
-    if target.protocol != WORKFLOW_PROTOCOL:
-        raise TargetError(
-            f"workflows need protocol {WORKFLOW_PROTOCOL}",
-            code="protocol_mismatch",
-            kind="incompatible",
-            details={"manifest": target.protocol},
-            hint="change runtime.protocol in the manifest",
-        )
+    return Launch.of(target, interpreter, options.runner)
 
 
 def open_inputs(data: str | None, events: str | None) -> Inputs:

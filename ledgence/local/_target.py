@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledgence.local._errors import TargetError
-from ledgence.local._limits import PROTOCOLS
+from ledgence.local._limits import PROTOCOLS, WORKFLOW_PROTOCOL
 from ledgence.local._manifest import MANIFEST_NAME, Manifest, parse_manifest
 
-__all__ = ["Interpreter", "Target", "find_interpreter", "find_target"]
+__all__ = [
+    "Interpreter",
+    "Target",
+    "find_interpreter",
+    "find_target",
+    "require_workflows",
+]
 
 _NEWEST = PROTOCOLS[-1]
 _VERSION_SECONDS = 10.0
@@ -80,6 +86,22 @@ def find_target(text: str, *, protocol: int | None = None) -> Target:
     if not file:
         raise _not_found(path, path_text)
     return _file(path, function, protocol)
+
+
+def require_workflows(target: Target) -> None:
+    """Refuse a program whose protocol has no workflows.
+
+    Raises:
+        TargetError: ``protocol_mismatch``.
+    """
+    if target.protocol != WORKFLOW_PROTOCOL:
+        raise TargetError(
+            f"workflows need protocol {WORKFLOW_PROTOCOL}",
+            code="protocol_mismatch",
+            kind="incompatible",
+            details={"manifest": target.protocol},
+            hint="change runtime.protocol in the manifest",
+        )
 
 
 def _directory(path: Path, protocol: int | None) -> Target:

@@ -21,7 +21,7 @@ from ledgence.local._engine import (
 from ledgence.local._errors import LocalError, TargetError
 from ledgence.local._host._linked import Fingerprint, fingerprint
 from ledgence.local._host._stubs import Stub
-from ledgence.local._launch import Launch, default_bootstrap
+from ledgence.local._launch import Launch
 from ledgence.local._target import Interpreter, Target, find_interpreter, find_target
 from ledgence.worker.workflow._fields import describe, is_slug
 
@@ -237,13 +237,13 @@ class Catalogue:
             package = self._find(descriptor.program)
             if package is not None:
                 digest = package.fingerprint().digest
-                return digest, _launch(package.target, package.interpreter)
+                return digest, Launch.of(package.target, package.interpreter)
         if self.packages is None or self.packages.resolve(descriptor.program) is None:
             raise self.not_found(descriptor.program)
         root, manifest = self.packages.root_of(descriptor)
         target = Target(root, manifest.handler, manifest.protocol, manifest)
         interpreter = find_interpreter(self._python, target)
-        return descriptor.digest, _launch(target, interpreter)
+        return descriptor.digest, Launch.of(target, interpreter)
 
 
 def _describe(program: Program, package: Linked) -> Descriptor:
@@ -255,17 +255,6 @@ def _describe(program: Program, package: Linked) -> Descriptor:
             details={"directory": str(package.target.root)},
         ) from error
     return Descriptor(program, found.digest, found.size)
-
-
-def _launch(target: Target, interpreter: Interpreter) -> Launch:
-    return Launch(
-        python=interpreter.path,
-        bootstrap=default_bootstrap(),
-        package_root=str(target.root),
-        handler=target.handler,
-        python_version=interpreter.version,
-        protocol=target.protocol,
-    )
 
 
 def _name_for(target: Target) -> str:

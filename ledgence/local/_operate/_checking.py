@@ -10,7 +10,7 @@ import click
 
 from ledgence.local._cancel import CancelToken
 from ledgence.local._console import Console
-from ledgence.local._launch import Launch, default_bootstrap
+from ledgence.local._launch import Launch
 from ledgence.local._operate._call import call
 from ledgence.local._operate._show import facts, show_json
 from ledgence.local._process import RunnerProcess
@@ -28,14 +28,7 @@ def check(text: str, given: dict[str, Any]) -> NoReturn:
         protocol = None if given["protocol"] is None else int(given["protocol"])
         target = find_target(text, protocol=protocol)
         interpreter = find_interpreter(given["python"], target)
-        launch = Launch(
-            python=interpreter.path,
-            bootstrap=default_bootstrap(),
-            package_root=str(target.root),
-            handler=target.handler,
-            python_version=interpreter.version,
-            protocol=target.protocol,
-        )
+        launch = Launch.of(target, interpreter)
         _start(launch, given["start_timeout"])
         shown: dict[str, object] = {
             "handler": target.handler,

@@ -16,12 +16,11 @@ from typing import Any
 from ledgence.local._cancel import CancelToken
 from ledgence.local._console import Console
 from ledgence.local._engine import Program
-from ledgence.local._errors import InputError, Interrupted, LocalError, TargetError
+from ledgence.local._errors import InputError, Interrupted, LocalError
 from ledgence.local._exit import ExitCode, exit_code_of, exit_code_of_signal
 from ledgence.local._host._requests import SubmitOptions, submission
 from ledgence.local._inputs import Input, Inputs
 from ledgence.local._launch import default_bootstrap
-from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._operate._display import Display, open_display
 from ledgence.local._operate._drive import Drive, Hosted, hosting, settle
 from ledgence.local._operate._find import Found
@@ -34,7 +33,7 @@ from ledgence.local._replay import History
 from ledgence.local._run import complain, open_inputs
 from ledgence.local._signals import SignalWatch
 from ledgence.local._streams import Stream, fill_standard_descriptors, forget_stdout
-from ledgence.local._target import find_target
+from ledgence.local._target import find_target, require_workflows
 
 __all__ = ["Options", "run"]
 
@@ -97,15 +96,7 @@ def _session(options: Options) -> Generator[Session]:
 
 
 def _program(session: Session, options: Options) -> Program:
-    target = find_target(options.target)
-    if target.protocol != WORKFLOW_PROTOCOL:
-        raise TargetError(
-            f"workflows need protocol {WORKFLOW_PROTOCOL}",
-            code="protocol_mismatch",
-            kind="incompatible",
-            details={"manifest": target.protocol},
-            hint="change runtime.protocol in the manifest",
-        )
+    require_workflows(find_target(options.target))
     link_all(session.links, options.programs)
     link = parse_link(options.target)
     session.links.add(link)

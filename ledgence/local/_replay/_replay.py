@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ledgence.local._engine._values import JsonObject
-from ledgence.local._errors import TargetError
 from ledgence.local._launch import Launch, default_bootstrap
-from ledgence.local._limits import WORKFLOW_PROTOCOL
 from ledgence.local._replay._compare import compare
 from ledgence.local._replay._errors import Difference, HistoryError
 from ledgence.local._replay._history import History
@@ -20,7 +18,7 @@ from ledgence.local._replay._output import Output
 from ledgence.local._replay._player import Player, PlayerHere
 from ledgence.local._replay._report import ReplayReport, Skipped
 from ledgence.local._replay._shape import Place
-from ledgence.local._target import find_interpreter, find_target
+from ledgence.local._target import find_interpreter, find_target, require_workflows
 
 __all__ = ["Replay", "replay", "replay_history"]
 
@@ -250,20 +248,6 @@ def _incomparable(activation: JsonObject) -> str | None:
 
 def _launch(text: str, python: str | None) -> Launch:
     target = find_target(text)
-    if target.protocol != WORKFLOW_PROTOCOL:
-        raise TargetError(
-            f"workflows need protocol {WORKFLOW_PROTOCOL}",
-            code="protocol_mismatch",
-            kind="incompatible",
-            details={"manifest": target.protocol},
-            hint="change runtime.protocol in the manifest",
-        )
+    require_workflows(target)
     interpreter = find_interpreter(python, target)
-    return Launch(
-        python=interpreter.path,
-        bootstrap=default_bootstrap(),
-        package_root=str(target.root),
-        handler=target.handler,
-        python_version=interpreter.version,
-        protocol=target.protocol,
-    )
+    return Launch.of(target, interpreter)
