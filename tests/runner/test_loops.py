@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import selectors
 import signal
@@ -430,6 +431,30 @@ def test_what_is_no_exception_comes_through_after_the_teardown(run, end):
         run(main())
     assert ended == [True]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_exit_leaves_no_complaint_about_its_task(run, caplog):
+    async def main():
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        run(main())
+    gc.collect()
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
+def test_what_ends_another_task_ends_the_run(run, end):
+    async def other():
+        raise end
+
+    async def main():
+        task = asyncio.create_task(other())
+        await asyncio.sleep(30)
+        return task
+
+    with pytest.raises(end):
+        run(main())
 
 
 def test_a_forked_child_tears_nothing_down(channel, waker):

@@ -305,6 +305,10 @@ class RunnerLoop(asyncio.SelectorEventLoop):
             self._main = future
             try:
                 self.run_forever()
+            except BaseException:
+                if future.done() and not future.cancelled():
+                    future.exception()  # it is seen: it goes on from here
+                raise
             finally:
                 self._main = None
             if not future.done():
