@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from importlib.metadata import entry_points
 
 import pytest
 
@@ -322,13 +321,7 @@ async def test_task(ledgence_async_host):
 
 @pytest.mark.parametrize("mark", ["asyncio", "anyio"])
 def test_an_async_test_works_with_a_known_plugin(tmp_path, mark):
-    installed = {one.name for one in entry_points(group="pytest11")}
-    if mark not in installed:
-        pytest.skip(f"no plugin {mark}: it is not needed, contributors may have it")
-    # pytest-asyncio warns without it, and warnings are errors.
-    ini = "asyncio_default_fixture_loop_scope = function"
-    ini = ini if "asyncio" in installed else ""
-    found = run_project(tmp_path, ASYNC.format(mark=mark), ini=ini)
+    found = run_project(tmp_path, ASYNC.format(mark=mark))
     assert found.outcomes("test_task") == PASSED
 
 

@@ -125,7 +125,9 @@ def run_project(directory, tests, *options, ini="", cwd=None):
     files = {"conftest": CONFTEST, "flow": FLOW, "moody": MOODY}
     for name, source in {**files, "test_it": "import pytest\n" + tests}.items():
         (directory / f"{name}.py").write_text(source)
-    (directory / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    # pytest-asyncio warns without it, and warnings are errors.
+    scope = "asyncio_default_fixture_loop_scope = function"
+    (directory / "pytest.ini").write_text(f"[pytest]\n{scope}\n{ini}\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *PLUGIN, "-W", "error", *options, directory],
         capture_output=True,

@@ -107,7 +107,7 @@ def _run(command, directory):
         command,
         check=False,
         cwd=directory,
-        env=environment(PATH=path, COLUMNS="80"),
+        env=environment(PATH=path, COLUMNS="80", PYTEST_ADDOPTS="-p no:asyncio"),
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
