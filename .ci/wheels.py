@@ -286,7 +286,7 @@ def play(title: str, inside: Path, project: Path, suites: list[str], pure: str) 
     output = run(
         f"{title}: {' '.join(suites)}",
         [
-            *(inside, "-m", "pytest", "-q", "-n", JOBS),
+            *(inside, "-m", "pytest", "-q", "-n", JOBS, "--dist", "worksteal"),
             *("-p", "no:cacheprovider", *suites),
         ],
         cwd=project,
