@@ -14,12 +14,12 @@ memory.
 
 import argparse
 import itertools
-import json
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from bench.figures import show
 from ledgence.local._engine import Descriptor, Engine, ManualClock, success
 from ledgence.local._store import SqliteStore
 
@@ -209,18 +209,6 @@ def main(argv=None):
         }
     show(figures, as_json=options.json)
     return 0
-
-
-def show(figures, *, as_json):
-    """Print the figures."""
-    if as_json:
-        print(json.dumps(figures))
-        return
-    for name, rows in figures.items():
-        print(name)
-        for row, value in rows.items():
-            shown = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
-            print(f"  {row:24}{shown:>14}")
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ is in memory (but for ``growth``). Time is skipped, so that no figure contains a
 """
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from bench.figures import show
 from ledgence.local import HostListener, LocalHost
 
 TARGET = f"{Path(__file__).parent / 'host' / 'program.py'}:handle"
@@ -195,18 +195,6 @@ def main(argv=None):
         }
     show(figures, as_json=options.json)
     return 0
-
-
-def show(figures, *, as_json):
-    """Print the figures."""
-    if as_json:
-        print(json.dumps(figures))
-        return
-    for name, rows in figures.items():
-        print(name)
-        for row, value in rows.items():
-            shown = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
-            print(f"  {row:26}{shown:>14}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import json
 
-from bench import local_host
+from bench import figures, local_host
 
 SMALL = ["--runs=2", "--steps=2", "--resumes=2", "--trees=2", "--children=2"]
 SMALL += ["--timers=3", "--rounds=3", "--slots=1"]
@@ -11,16 +11,16 @@ SMALL += ["--timers=3", "--rounds=3", "--slots=1"]
 def test_all_measurements_can_be_made(tmp_path, capsys):
     options = [*SMALL, f"--directory={tmp_path}", "--json", "--file"]
     assert local_host.main(options) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert set(figures) == {"start", "steps", "resumes", "trees", "timers", "growth"}
-    for rows in figures.values():
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"start", "steps", "resumes", "trees", "timers", "growth"}
+    for rows in found.values():
         assert all(value >= 0 for value in rows.values())
-    assert figures["trees"]["children_each"] == 2
-    assert figures["growth"]["activations"] == 3
+    assert found["trees"]["children_each"] == 2
+    assert found["growth"]["activations"] == 3
 
 
 def test_figures_are_printed_for_people(capsys):
-    local_host.show({"steps": {"workflows": 1000, "us": 1.5}}, as_json=False)
+    figures.show({"steps": {"workflows": 1000, "us": 1.5}}, as_json=False)
     assert capsys.readouterr().out.split() == [
         "steps",
         "workflows",

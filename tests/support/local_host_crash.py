@@ -17,11 +17,10 @@ import argparse
 import json
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
-import traceback
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -29,12 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from ledgence.local import HostListener, LocalHost
 from ledgence.local._engine import Inspection
 from ledgence.local._store import SqliteStore
-from tests.support.local_crash import Ear, Lost, Teller, arm, say
+from tests.support.local_crash import Lost, arm, live, say
 from tests.support.local_crash_program import PATIENT, WORKFLOWS
 
 TARGET = f"{Path(__file__).with_name('local_crash_program.py')}:handle"
 SCOPE = {"tenant_id": "local", "namespace": "default"}
-LIMIT_SECONDS = 120
 WAIT_SECONDS = 30
 # Of all frames, how many kill their runner; how many statements a whole life has.
 RUNNER_KILLS = 0.015
@@ -205,36 +203,6 @@ CHECKS = {
 }
 
 
-def live(path, seed, life, kill, facts):
-    """Let one child work until it is done or dead; return whether it was killed."""
-    kill_at, kill_after = kill
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            os.close(reader)
-            tell = Teller(writer)
-            work(path, facts.log, tell, seed=seed, life=life, kill_at=kill_at)
-            status = 0
-        except Exception:  # noqa: BLE001 # the child must end here, whatever it is
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(writer)
-    ear = Ear(reader, facts)
-    if not ear.listen(LIMIT_SECONDS if kill_after is None else kill_after):
-        os.kill(pid, signal.SIGKILL)
-        if kill_after is None:
-            raise Lost(f"life {life} has not ended after {LIMIT_SECONDS} s")
-        ear.listen(LIMIT_SECONDS)
-    os.close(reader)
-    _, status = os.waitpid(pid, 0)
-    if os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0:
-        raise Lost(f"life {life} failed by itself; see above")
-    return os.WIFSIGNALED(status)
-
-
 def main(argv=None):
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -263,7 +231,10 @@ def run(directory, options):
             where = f"store {stores} (seed {seed}) life {life}"
             began = time.monotonic()
             try:
-                killed = live(path, seed, life, kill, facts)
+                child = partial(
+                    *(work, path, facts.log), seed=seed, life=life, kill_at=kill[0]
+                )
+                killed = live(child, life, kill[1], facts)
                 hosts += killed
                 facts.check(path)
             except Exception as error:  # noqa: BLE001 # whatever it is, say where
