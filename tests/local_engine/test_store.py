@@ -281,6 +281,27 @@ def test_one_store_serves_many_threads(path):
         assert len(world.look.list_tasks({"scope": SCOPE, "limit": 100})["items"]) == 80
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
+def test_another_opener_may_come_between_the_looks_at_a_new_file(
+    path, monkeypatch, first
+):
+    plain, left = SqliteStore._pragma, [1]
+
+    def pragma(store, name):
+        if name == "application_id" and left.pop() if left else False:
+            if first:
+                SqliteStore(path).close()
+                return plain(store, name)
+            value = plain(store, name)
+            SqliteStore(path).close()
+            return value
+        return plain(store, name)
+
+    monkeypatch.setattr(SqliteStore, "_pragma", pragma)
+    with SqliteStore(path) as store:
+        World(store).submit()
+
+
 def test_many_processes_open_a_new_file_at_once(path):
     code = (
         "import sys; from ledgence.local._store import SqliteStore;"

@@ -91,8 +91,10 @@ class SqliteStore:
             raise
 
     def _require_ours(self) -> None:
-        mark = self._pragma("application_id")
+        # In this order: tables and mark come in one transaction of another opener,
+        # which may be kept between the two questions.
         tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        mark = self._pragma("application_id")
         if mark == APPLICATION_ID or (mark == 0 and tables == 0):
             return
         raise StoreError(
