@@ -78,8 +78,8 @@ class Progress:
     def _open(self) -> None:
         # Imported here: most runs never show a bar, and it takes a while.
         from rich.console import Console  # noqa: PLC0415 # slow to load
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-        from rich.progress import Progress as RichProgress  # noqa: PLC0415
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415 # slow to load
+        from rich.progress import Progress as RichProgress  # noqa: PLC0415 # slow to load
 
         self._bar = RichProgress(
             TextColumn("{task.fields[runs]} runs, {task.fields[failed]} failed"),

@@ -475,3 +475,31 @@ def test_a_reader_that_leaves_a_table_ends_the_command_quietly(ledgence, echo, s
     process.stdout.close()
     err = process.stderr.read()
     assert (process.wait(PATIENCE), err) == (141, b"")
+
+
+GONE = """\
+from ledgence.worker.workflow import workflow_context
+
+def handle(event):
+    ctx = workflow_context()
+    if ctx.continuation == "start":
+        child = ctx.task("c", program="gone", version="1", queue="q", data=None)
+        return ctx.suspend(continuation="end", state=None, until=[child])
+    return ctx.complete(1)
+"""
+
+
+def test_a_linked_program_that_is_gone_fails_its_workflow_and_not_the_host(
+    ledgence, echo, tmp_path
+):
+    gone = write_program(tmp_path, ECHO, "gone.py")
+    words = ("--program", f"gone@1={gone}:handle", "--no-run")
+    assert ledgence("task", "submit", echo).code == 0
+    parent = f"{write_program(tmp_path, GONE, 'parent.py')}:handle"
+    assert ledgence("workflow", "start", parent, *words).code == 0
+    gone.unlink()
+    done = ledgence("work")
+    assert "host has stopped" not in done.err
+    assert done.code == 0, done.err
+    (result,) = ledgence("workflow", "list", "--json").results
+    assert result["items"][0]["workflow"]["state"] == "failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import re
@@ -183,7 +184,9 @@ class Catalogue:
     def _find(self, program: Program) -> Linked | None:
         found = self._linked_as(program)
         if found is None and self.seek is not None:
-            self.seek(program.id)
+            # What cannot be registered stays unknown, and is refused as that.
+            with contextlib.suppress(LocalError, OSError):
+                self.seek(program.id)
             found = self._linked_as(program)
         return found
 

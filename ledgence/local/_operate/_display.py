@@ -56,7 +56,7 @@ def open_display(session: Session, *, quiet: bool, since: int = 0) -> Display:
         return Quiet()
     if os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb":
         # Imported here: the display library takes a while.
-        from ledgence.local._operate._live import LiveDisplay  # noqa: PLC0415
+        from ledgence.local._operate._live import LiveDisplay  # noqa: PLC0415 # slow to load
 
         return LiveDisplay()
     return Lines(session, since)

@@ -122,6 +122,10 @@ class Hosted:
     hearing: Hearing
     skips: bool
 
+    def check(self) -> int:
+        """Return the host's time; an error that has stopped the host is raised."""
+        return self.host.now_ms
+
     def await_change(self, found: Found) -> None:
         """Wait until something may have changed, at most a moment."""
         if not self.skips:
@@ -355,6 +359,7 @@ def idle(
     """
     while True:
         token.check()
+        hosted.check()
         hosted.hearing.changes.clear()
         done = is_idle(session.engine.schedule()) and not stay
         _tell_finished(session, hosted.hearing, display)

@@ -84,7 +84,7 @@ class Session:
     def programs(self) -> ProgramStore:
         """The published programs beside the store."""
         # Imported here, as below: most questions need no programs.
-        from ledgence.local._packages import ProgramStore  # noqa: PLC0415
+        from ledgence.local._packages import ProgramStore  # noqa: PLC0415 # slow to load
 
         return ProgramStore(programs_beside(self.place.store))
 

@@ -40,9 +40,9 @@ def table(
         error: Print on standard error.
     """
     # Imported here: for JSON the display library is never needed.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 # slow to load
+    from rich.table import Table  # noqa: PLC0415 # slow to load
+    from rich.text import Text  # noqa: PLC0415 # slow to load
 
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
